@@ -1,0 +1,3 @@
+"""The games. Importing this package registers the Gymnasium ids."""
+
+from __future__ import annotations

@@ -1,0 +1,23 @@
+"""One split of the seeds for all games: what is graded is never trained on.
+
+Evaluation seeds lie in [SEED_BASE, TRAIN_LOW), training seeds in [TRAIN_LOW, TRAIN_HIGH).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .jit import i64, kernel
+from .rng import mix
+
+SEED_BASE = 60_000
+TRAIN_LOW = 10_000_000
+TRAIN_HIGH = 2**31
+
+_SPAN = np.uint64(TRAIN_HIGH - TRAIN_LOW)
+
+
+@kernel
+def training_seed(seed: int, episode: int) -> int:
+    """The training seed of an env's ``episode`` (from 0) after ``reset(seed=seed)``."""
+    return TRAIN_LOW + i64(mix(seed, episode) % _SPAN)

@@ -1,0 +1,91 @@
+"""The generator and the book against the founding generator's data and the standard library."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wager.envs.files import canonical
+from wager.envs.grand_exchange import mt19937 as mt
+from wager.envs.grand_exchange.book import Offer, plain_orders, run_offers
+from wager.envs.grand_exchange.market import build_market, build_markets
+
+DATA = Path(__file__).parent / "data"
+MARKETS = json.loads((DATA / "grand_exchange_markets.json").read_text())
+REFERENCE = json.loads((DATA / "grand_exchange_reference.json").read_text())["rows"]
+SEEDS = [0, 1, 2**31 - 1, 2**32, 2**63 - 1, *random.Random(7).choices(range(2**63), k=1000)]
+
+
+def test_whole_markets_equal_the_founding_generator() -> None:
+    assert len(MARKETS["markets"]) == 24
+    for market in MARKETS["markets"]:
+        sizes = market["num_items"], market["visible"], market["held_out"]
+        assert build_market(market["seed"], *sizes).to_json() == market
+
+
+def test_a_thousand_digests_equal_the_founding_generator() -> None:
+    digests = MARKETS["digests"]["6x60+60"]
+    markets = build_markets([int(seed) for seed in digests])
+    assert len(markets) == 1000
+    for row, expected in enumerate(digests.values()):
+        text = canonical(markets[row].to_json())
+        assert hashlib.sha256(text.encode()).hexdigest() == expected
+
+
+def test_plain_reference_offers_and_returns() -> None:
+    assert len(REFERENCE) == 100
+    for seed, row in REFERENCE.items():
+        market = build_market(int(seed))
+        offers = plain_orders(market)
+        assert offers == [Offer(*offer) for offer in row["offers"]]
+        assert run_offers(market, offers) == pytest.approx(row["return"], abs=1e-12, rel=0)
+
+
+def test_random_random_draw_for_draw() -> None:
+    """Every distribution, interleaved, so that gauss keeps its spare across other draws."""
+    words, pair = np.empty(mt.WORDS, np.uint32), np.zeros(2)
+    for seed in SEEDS:
+        ours, oracle = seed, random.Random(seed)
+        mt.seed_by_array(words, pair, ours)
+        for length in (1, 2, 5, 301):
+            run = np.empty(length)
+            mt.gauss(words, pair, run)
+            assert run.tolist() == [oracle.gauss(0, 1) for _ in range(length)]
+            assert mt.random(words) == oracle.random()
+            assert mt.uniform(words, 90.0, 170.0) == oracle.uniform(90, 170)
+            for bits in (1, 5, 31, 32, 33, 63):
+                assert mt.getrandbits(words, bits) == oracle.getrandbits(bits)
+            assert mt.randint(words, 1, 2) == oracle.randint(1, 2)
+            assert mt.randint(words, -3, 1000) == oracle.randint(-3, 1000)
+            values = list(range(13))
+            assert values[mt.below(words, 13)] == oracle.choice(values)
+            shuffled = np.arange(13)
+            mt.shuffle(words, shuffled)
+            oracle.shuffle(values)
+            assert shuffled.tolist() == values
+            for n, k in ((2, 2), (16, 1), (21, 5), (22, 5), (86, 6), (500, 20)):
+                chosen = np.empty(k, np.int64)
+                mt.sample(words, n, chosen)
+                assert chosen.tolist() == oracle.sample(range(n), k)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "market_seed must be 0..9223372036854775807; got -1"),
+        ({"seed": 1.0}, "market_seed must be an integer"),
+        ({"seed": True}, "market_seed must be an integer"),
+        ({"seed": 1, "num_items": 0}, "num_items must be 2..16; got 0"),
+        ({"seed": 1, "num_items": 17}, "num_items must be 2..16; got 17"),
+        ({"seed": 1, "visible": 1}, "visible must be 8..4095; got 1"),
+        ({"seed": 1, "held_out": -5}, "held_out must be 1..4036; got -5"),
+    ],
+)
+def test_senseless_sizes_are_named(arguments: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_market(**arguments)

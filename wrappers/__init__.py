@@ -1,0 +1,1 @@
+"""Views of the games: features and actions for learning, adapters for training libraries."""
