@@ -86,7 +86,8 @@ def advance(
     order = np.empty(n, np.int64)
     quantity = np.zeros(n, np.int64)
     placing_order(decision, order)
-    for i in order:
+    for rank in range(n):
+        i = order[rank]
         buy = decision[i, BUY]
         if buy < 1 or decision[i, SELL] <= buy or decision[i, QUANTITY] < 1:
             continue
