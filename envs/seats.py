@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
-from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ Observations: TypeAlias = Mapping[str, NDArray[Any]]
 class Policy(Protocol):
     """A decision from what a seat sees, and from nothing else.
 
-    ``observations``: arrays (batch, ...). ``action_masks``: flat int8 (batch, actions), or None where
-    every action is legal. ``rng``: one uint64 key a row; the same row and key give the same action.
+    ``observations``: arrays (batch, ...). ``action_masks``: flat int8 (batch, actions), or None
+    where every action is legal. ``rng``: one uint64 key a row; the same row and key give the same action.
     Returns actions (batch, ...) of the environment's action space.
     """
 
@@ -60,8 +60,7 @@ def parse_seat(text: str, policies: Iterable[str]) -> Seat:
         return Seat("sb3", rest)
     if colon and kind == "llm":
         model, _, url = rest.partition("@")
-        parts = urlsplit(url)
-        if not model or parts.scheme not in ("http", "https") or not parts.netloc:
+        if not model or not re.match(r"https?://[^/\s]", url):
             raise InputError(f"seat {text!r}: expected llm:MODEL@URL with an http or https URL")
         return Seat("llm", model, url)
     known = sorted(policies)
