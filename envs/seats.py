@@ -20,8 +20,8 @@ class Policy(Protocol):
     """A decision from what a seat sees, and from nothing else.
 
     ``observations``: arrays (batch, ...). ``action_masks``: flat int8 (batch, actions), or None
-    where every action is legal. ``rng``: one uint64 key a row; the same row and key give the same action.
-    Returns actions (batch, ...) of the environment's action space.
+    where every action is legal. ``rng``: one uint64 key a row; the same row and key give the same
+    action. Returns actions (batch, ...) of the environment's action space.
     """
 
     def __call__(
@@ -59,10 +59,10 @@ def parse_seat(text: str, policies: Iterable[str]) -> Seat:
             raise InputError(f"seat {text!r}: sb3:PATH needs a path")
         return Seat("sb3", rest)
     if colon and kind == "llm":
-        model, _, url = rest.partition("@")
-        if not model or not re.match(r"https?://[^/\s]", url):
+        endpoint = re.fullmatch(r"(\S+)@(https?://[^/\s]\S*)", rest)
+        if endpoint is None:
             raise InputError(f"seat {text!r}: expected llm:MODEL@URL with an http or https URL")
-        return Seat("llm", model, url)
+        return Seat("llm", endpoint[1], endpoint[2])
     known = sorted(policies)
     if text not in known:
         raise InputError(
