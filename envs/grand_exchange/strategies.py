@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import kernel
+from ..rng import uniform
 from .constants import BUY, FILL_SHARE, PRIORITY, QUANTITY, SELL, TAX
 from .statistics import crossings, mean_and_sd, median
 
@@ -21,6 +22,89 @@ HALF_SD_TAIL = 0.5 * math.erfc(0.5 / math.sqrt(2.0))
 PLAIN_CROSSINGS = 0.22
 """Crossings of its own mean, a visible step, under which an item is taken for a walk."""
 PLAIN_SIZE = 0.8
+"""Share of the expected flow under the buy limit that the plain reference asks for."""
+
+
+@kernel
+def reverting_by_crossings(prices: NDArray[np.int64], allowed: NDArray[np.bool_]) -> None:
+    """Which items cross their own mean often enough to trade, into ``allowed`` (batch, items)."""
+    batch, n, visible = prices.shape
+    for row in range(batch):
+        for i in range(n):
+            allowed[row, i] = crossings(prices[row, i]) >= PLAIN_CROSSINGS * (visible - 1)
+
+
+@kernel
+def all_but_widest(prices: NDArray[np.int64], allowed: NDArray[np.bool_]) -> None:
+    """All items but the one of the largest sd relative to its mean, into ``allowed``."""
+    batch, n, _ = prices.shape
+    for row in range(batch):
+        widest = 0
+        most = -1.0
+        for i in range(n):
+            allowed[row, i] = True
+            mean, sd = mean_and_sd(prices[row, i])
+            if sd / mean > most:
+                widest, most = i, sd / mean
+        allowed[row, widest] = False
+
+
+@kernel
+def plain_among(
+    prices: NDArray[np.int64],
+    volumes: NDArray[np.int64],
+    buy_limits: NDArray[np.int64],
+    purse: NDArray[np.float64],
+    units_bought: NDArray[np.int64],
+    ticks_left: NDArray[np.int64],
+    allowed: NDArray[np.bool_],
+    equal_shares: bool,
+    decisions: NDArray[np.int64],
+) -> None:
+    """The plain limits and sizes for the ``allowed`` (batch, items).
+
+    With ``equal_shares`` each item that is traded gets the same part of the purse, whatever its
+    volume.
+    """
+    batch, n, _ = prices.shape
+    margin = np.empty(n)
+    for row in range(batch):
+        decisions[row] = 0
+        traded = 0
+        for i in range(n):
+            margin[i] = -1.0
+            if not allowed[row, i]:
+                continue
+            mean, sd = mean_and_sd(prices[row, i])
+            buy = math.floor(mean - 0.5 * sd)
+            sell = math.ceil(mean + 0.5 * sd)
+            if buy < 1 or sell * (1.0 - TAX) <= buy * (1.0 + TAX):
+                continue
+            decisions[row, i, BUY] = buy
+            decisions[row, i, SELL] = sell
+            margin[i] = (sell * (1.0 - TAX) - buy) / buy
+            traded += 1
+        left = purse[row]
+        for rank in range(traded):
+            i = 0
+            for j in range(1, n):
+                if margin[j] > margin[i]:
+                    i = j
+            margin[i] = -1.0
+            buy = decisions[row, i, BUY]
+            if equal_shares:
+                wanted = purse[row] / traded / buy
+            else:
+                flow = FILL_SHARE * median(volumes[row, i]) * ticks_left[row]
+                wanted = PLAIN_SIZE * flow * HALF_SD_TAIL
+            units = min(
+                math.floor(wanted),
+                buy_limits[row, i] - units_bought[row, i],
+                math.floor(left / buy),
+            )
+            decisions[row, i, QUANTITY] = max(0, units)
+            decisions[row, i, PRIORITY] = n - rank
+            left -= decisions[row, i, QUANTITY] * buy
 
 
 @kernel
@@ -34,40 +118,11 @@ def plain(
     decisions: NDArray[np.int64],
 ) -> None:
     """The plain reference: half a standard deviation either side of the mean, walks refused."""
-    batch, n, visible = prices.shape
-    margin = np.empty(n)
-    for row in range(batch):
-        decisions[row] = 0
-        for i in range(n):
-            margin[i] = -1.0
-            mean, sd = mean_and_sd(prices[row, i])
-            if crossings(prices[row, i]) < PLAIN_CROSSINGS * (visible - 1):
-                continue
-            buy = math.floor(mean - 0.5 * sd)
-            sell = math.ceil(mean + 0.5 * sd)
-            if buy < 1 or sell * (1.0 - TAX) <= buy * (1.0 + TAX):
-                continue
-            decisions[row, i, BUY] = buy
-            decisions[row, i, SELL] = sell
-            margin[i] = (sell * (1.0 - TAX) - buy) / buy
-        left = purse[row]
-        for rank in range(n):
-            i = 0
-            for j in range(1, n):
-                if margin[j] > margin[i]:
-                    i = j
-            if margin[i] <= 0.0:
-                break
-            margin[i] = -1.0
-            flow = FILL_SHARE * median(volumes[row, i]) * ticks_left[row]
-            units = min(
-                math.floor(PLAIN_SIZE * flow * HALF_SD_TAIL),
-                buy_limits[row, i] - units_bought[row, i],
-                math.floor(left / decisions[row, i, BUY]),
-            )
-            decisions[row, i, QUANTITY] = max(0, units)
-            decisions[row, i, PRIORITY] = n - rank
-            left -= decisions[row, i, QUANTITY] * decisions[row, i, BUY]
+    allowed = np.empty(buy_limits.shape, np.bool_)
+    reverting_by_crossings(prices, allowed)
+    plain_among(
+        prices, volumes, buy_limits, purse, units_bought, ticks_left, allowed, False, decisions
+    )
 
 
 @kernel
@@ -88,3 +143,20 @@ def scatter(
             decisions[row, i, SELL] = math.floor(max(a, b) * last_prices[row, i]) + 1
             decisions[row, i, QUANTITY] = math.floor(uniforms[row, i, 2] * purse[row] / buy)
             decisions[row, i, PRIORITY] = math.floor(uniforms[row, i, 3] * 2**30)
+
+
+@kernel
+def scatter_keyed(
+    last_prices: NDArray[np.int64],
+    purse: NDArray[np.float64],
+    keys: NDArray[np.uint64],
+    decisions: NDArray[np.int64],
+) -> None:
+    """``scatter`` with the uniforms of each row's key."""
+    batch, n = last_prices.shape
+    uniforms = np.empty((batch, n, 4))
+    for row in range(batch):
+        for i in range(n):
+            for k in range(4):
+                uniforms[row, i, k] = uniform(keys[row], i, k)
+    scatter(last_prices, purse, uniforms, decisions)
