@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from wager.envs.files import canonical
+from wager.envs.grand_exchange import market as generator
 from wager.envs.grand_exchange import mt19937 as mt
+from wager.envs.grand_exchange import quick
 from wager.envs.grand_exchange.book import Offer, plain_orders, run_offers
 from wager.envs.grand_exchange.market import build_market, build_markets
 
@@ -79,6 +81,50 @@ def test_random_random_draw_for_draw() -> None:
                 chosen = np.empty(k, np.int64)
                 mt.sample(words, n, chosen)
                 assert chosen.tolist() == oracle.sample(range(n), k)
+
+
+def test_quick_functions_stay_within_their_bound() -> None:
+    """Same draws and state as the exact gauss, results within the 1e-14 that GUARD rests on."""
+    words, pair, run = np.empty(mt.WORDS, np.uint32), np.zeros(2), np.empty(1001)
+    for seed in range(300):
+        results = []
+        for gauss in (mt.gauss, quick.gauss):
+            mt.seed_by_array(words, pair, seed)
+            mt.random(words)
+            gauss(words, pair, run)
+            results.append((run.copy(), pair.copy(), words.copy()))
+        (exact, spare, state), (fast, fast_spare, fast_state) = results
+        assert np.array_equal(state, fast_state)
+        assert np.abs(exact - fast).max() < 1e-14
+        assert np.abs(spare - fast_spare).max() < 1e-14
+    x = np.linspace(-4.0, 4.0, 100_001)
+    y = x.copy()
+    quick.exponentials(1.0, y)
+    assert np.abs(y / np.exp(x) - 1.0).max() < 1e-14
+    corners = np.array([2.0**-53, 0.5, 1.0 - 2.0**-53, 1.0])
+    radii = corners.copy()
+    quick._radii(radii)
+    assert np.abs(radii - np.sqrt(-2.0 * np.log(corners))).max() < 1e-14
+
+
+@pytest.mark.parametrize(("held_out", "seeds"), [(60, 20_000), (1940, 500)])
+def test_quick_markets_equal_exact_ones(held_out: int, seeds: int) -> None:
+    """All those near a border, which are built anew, and every tenth of the others."""
+    words, rebuilt = np.empty(mt.WORDS, np.uint32), 0
+    m = generator.empty_markets(1, 6, 60, held_out)
+    arrays = m.codes[0], m.reverting[0], m.fundamentals[0], m.prices[0], m.volumes[0]
+    for seed in range(seeds):
+        complete = generator._build(False, seed, words, 60, *arrays)
+        rebuilt += not complete
+        if complete and seed % 10:
+            continue
+        built = build_markets([seed], 6, 60, held_out)
+        assert generator._build(True, seed, words, 60, *arrays)
+        order = np.argsort(generator._RANK[m.codes[0]])
+        assert np.array_equal(built.codes[0], m.codes[0, order])
+        assert np.array_equal(built.prices[0], m.prices[0, order])
+        assert np.array_equal(built.volumes[0], m.volumes[0, order])
+    assert 0 < rebuilt < seeds / 50
 
 
 @pytest.mark.parametrize(

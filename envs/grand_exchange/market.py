@@ -18,6 +18,7 @@ from ..errors import InputError, check_int
 from ..jit import i64, kernel
 from ..seeds import SEED_BASE, TRAIN_LOW
 from . import mt19937 as mt
+from . import quick
 from .book import run_decisions
 from .constants import (
     BUY_LIMITS,
@@ -322,6 +323,72 @@ def _pick_name(words: mt.Words, tier: int, used: NDArray[np.bool_]) -> int:
 
 
 @kernel
+def _build(
+    exact: bool,
+    seed: int,
+    words: mt.Words,
+    visible: int,
+    codes: NDArray[np.int64],
+    reverting: NDArray[np.bool_],
+    fundamentals: NDArray[np.float64],
+    prices: NDArray[np.int64],
+    volumes: NDArray[np.int64],
+) -> bool:
+    """One market, in slot order. False if ``exact`` has to be set: see ``quick``."""
+    num_items, ticks = prices.shape
+    pair = np.empty(2)
+    z = np.empty(3 * ticks + 1)  # an item's draws: no other kind of draw falls between them
+    level = np.empty(ticks)
+    order = np.arange(4)
+    used = np.zeros(len(_RANK), np.bool_)
+    near = False
+    mt.seed_by_array(words, pair, seed)
+    mt.shuffle(words, order)
+    walks = np.empty(mt.randint(words, WALKS[0], WALKS[1]), np.int64)
+    mt.sample(words, num_items, walks)
+    reverting[:] = True
+    for i in range(len(walks)):
+        reverting[walks[i]] = False
+    for i in range(num_items):
+        tier = order[i % 4]
+        codes[i] = _pick_name(words, tier, used)
+        fundamental = mt.uniform(words, _TABLE[tier, 0], _TABLE[tier, 1])
+        volume = mt.uniform(words, _TABLE[tier, 2], _TABLE[tier, 3])
+        steps = 2 * ticks + 1 if reverting[i] else ticks
+        draws = z[: steps + ticks]
+        if exact:
+            mt.gauss(words, pair, draws)
+        else:
+            quick.gauss(words, pair, draws)
+        if reverting[i]:
+            spread = _TABLE[tier, 4]
+            shock = spread * math.sqrt(1.0 - PHI * PHI)
+            x = spread * z[0]
+            for t in range(ticks):
+                fundamental *= 1.0 + FUND_DRIFT * z[1 + 2 * t]
+                x = PHI * x + shock * z[2 + 2 * t]
+                level[t] = fundamental * (1.0 + x)
+                if t == visible - 1:
+                    fundamentals[i] = fundamental
+        else:
+            for t in range(ticks):
+                fundamental *= 1.0 + DRIFT_STEP * z[t]
+                level[t] = fundamental
+            fundamentals[i] = level[visible - 1]
+        noise = draws[steps:]
+        if exact:
+            for t in range(ticks):
+                noise[t] = math.exp(VOLUME_SD * noise[t])
+        else:
+            quick.exponentials(VOLUME_SD, noise)
+        for t in range(ticks):
+            near |= quick.near_border(level[t]) | quick.near_border(volume * noise[t])
+            prices[i, t] = max(1, i64(np.rint(level[t])))
+            volumes[i, t] = max(1, i64(np.rint(volume * noise[t])))
+    return exact or not near
+
+
+@kernel
 def _generate(
     market_seeds: NDArray[np.int64],
     rows: NDArray[np.int64],
@@ -333,51 +400,22 @@ def _generate(
     prices: NDArray[np.int64],
     volumes: NDArray[np.int64],
 ) -> None:
-    num_items = codes.shape[1]
-    ticks = prices.shape[2]
     words = np.empty(mt.WORDS, np.uint32)
-    pair = np.zeros(2)
-    z = np.empty(3 * ticks + 1)  # an item's draws: no other kind of draw falls between them
-    order = np.empty(4, np.int64)
-    used = np.empty(len(_RANK), np.bool_)
     for k in range(len(market_seeds)):
         row = rows[k]
         seeds[row] = market_seeds[k]
-        mt.seed_by_array(words, pair, market_seeds[k])
-        for i in range(4):
-            order[i] = i
-        mt.shuffle(words, order)
-        walks = np.empty(mt.randint(words, WALKS[0], WALKS[1]), np.int64)
-        mt.sample(words, num_items, walks)
-        reverting[row, :] = True
-        for i in range(len(walks)):
-            reverting[row, walks[i]] = False
-        used[:] = False
-        for i in range(num_items):
-            tier = order[i % 4]
-            codes[row, i] = _pick_name(words, tier, used)
-            fundamental = mt.uniform(words, _TABLE[tier, 0], _TABLE[tier, 1])
-            volume = mt.uniform(words, _TABLE[tier, 2], _TABLE[tier, 3])
-            if reverting[row, i]:
-                spread = _TABLE[tier, 4]
-                shock = spread * math.sqrt(1.0 - PHI * PHI)
-                mt.gauss(words, pair, z)
-                x = spread * z[0]
-                for t in range(ticks):
-                    fundamental *= 1.0 + FUND_DRIFT * z[1 + 2 * t]
-                    x = PHI * x + shock * z[2 + 2 * t]
-                    prices[row, i, t] = max(1, i64(np.rint(fundamental * (1.0 + x))))
-                    if t == visible - 1:
-                        fundamentals[row, i] = fundamental
-                noise = z[1 + 2 * ticks :]
-            else:
-                mt.gauss(words, pair, z[: 2 * ticks])
-                for t in range(ticks):
-                    fundamental *= 1.0 + DRIFT_STEP * z[t]
-                    prices[row, i, t] = max(1, i64(np.rint(fundamental)))
-                    if t == visible - 1:
-                        fundamentals[row, i] = fundamental
-                noise = z[ticks:]
-            for t in range(ticks):
-                volumes[row, i, t] = max(1, i64(np.rint(volume * math.exp(VOLUME_SD * noise[t]))))
+        for exact in (False, True):
+            whole = _build(
+                exact,
+                market_seeds[k],
+                words,
+                visible,
+                codes[row],
+                reverting[row],
+                fundamentals[row],
+                prices[row],
+                volumes[row],
+            )
+            if whole:
+                break
         _sort_items(codes[row], reverting[row], fundamentals[row], prices[row], volumes[row])

@@ -28,17 +28,24 @@ Words = NDArray[np.uint32]
 Pair = NDArray[np.float64]
 
 
+def _first_state() -> Words:
+    """The state that seeding by array starts from, the same for every seed."""
+    state = [19650218]
+    for i in range(1, N):
+        state.append((1812433253 * (state[-1] ^ (state[-1] >> 30)) + i) & _MASK)
+    return np.array(state, np.uint32)
+
+
+_FIRST = _first_state()
+
+
 @kernel
 def seed_by_array(words: Words, pair: Pair, seed: int) -> None:
     """``random.seed(seed)`` for 0 <= seed < 2^63."""
     low = seed & _MASK
     high = seed >> 32
     length = 2 if high else 1
-    x = 19650218
-    words[0] = x
-    for i in range(1, N):
-        x = (1812433253 * (x ^ (x >> 30)) + i) & _MASK
-        words[i] = x
+    words[:N] = _FIRST
     i = 1
     j = 0
     x = i64(words[0])
@@ -127,49 +134,50 @@ def uniform(words: Words, a: float, b: float) -> float:
 
 
 @kernel
+def draw_pairs(words: Words, turn: NDArray[np.float64], radius: NDArray[np.float64]) -> None:
+    """The two uniforms that each pair of ``gauss`` is made of: a turn, and one minus the second."""
+    k = 0
+    while k < len(turn):
+        i = i64(words[_NEXT])
+        block = min((N - i) // 4, len(turn) - k)
+        if block <= 0:  # the four words lie across two blocks
+            turn[k] = random(words)
+            radius[k] = 1.0 - random(words)
+            k += 1
+            continue
+        words[_NEXT] = i + 4 * block
+        chunk = words[N + i : N + i + 4 * block]
+        for c in range(block):
+            turn[k + c] = _double(i64(chunk[4 * c]), i64(chunk[4 * c + 1]))
+            radius[k + c] = 1.0 - _double(i64(chunk[4 * c + 2]), i64(chunk[4 * c + 3]))
+        k += block
+
+
+@kernel
 def gauss(words: Words, pair: Pair, out: NDArray[np.float64]) -> None:
     """The next ``len(out)`` of ``Random.gauss(0, 1)``; ``gauss(0, s)`` is ``s`` times that.
 
-    ``gauss`` draws in pairs and keeps the second for the next call, whatever is drawn between. A
-    run of them goes phase by phase (words, logarithms, angles), so that neither the read index nor
-    one slow function stalls the next value.
+    ``gauss`` draws in pairs and keeps the second for the next call, whatever is drawn between.
     """
-    n = len(out)
     start = 0
-    if n and pair[1] != 0.0:
+    if len(out) and pair[1] != 0.0:
         out[0] = pair[0]
         pair[1] = 0.0
         start = 1
-    pairs = (n - start + 1) // 2
-    angle = np.empty(pairs)
+    pairs = (len(out) - start + 1) // 2
+    turn = np.empty(pairs)
     radius = np.empty(pairs)
-    i = i64(words[_NEXT])
+    draw_pairs(words, turn, radius)
     for k in range(pairs):
-        if i + 4 <= N:
-            a = i64(words[N + i])
-            b = i64(words[N + i + 1])
-            c = i64(words[N + i + 2])
-            d = i64(words[N + i + 3])
-            i += 4
+        angle = turn[k] * _TWO_PI
+        length = math.sqrt(-2.0 * math.log(radius[k]))
+        place = start + 2 * k
+        out[place] = math.cos(angle) * length
+        if place + 1 < len(out):
+            out[place + 1] = math.sin(angle) * length
         else:
-            words[_NEXT] = i
-            a = next_word(words)
-            b = next_word(words)
-            c = next_word(words)
-            d = next_word(words)
-            i = i64(words[_NEXT])
-        angle[k] = _double(a, b) * _TWO_PI
-        radius[k] = 1.0 - _double(c, d)
-    words[_NEXT] = i
-    for k in range(pairs):
-        radius[k] = math.sqrt(-2.0 * math.log(radius[k]))
-    for k in range(n - start - pairs):
-        out[start + 2 * k] = math.cos(angle[k]) * radius[k]
-        out[start + 2 * k + 1] = math.sin(angle[k]) * radius[k]
-    if (n - start) % 2:
-        out[n - 1] = math.cos(angle[pairs - 1]) * radius[pairs - 1]
-        pair[0] = math.sin(angle[pairs - 1]) * radius[pairs - 1]
-        pair[1] = 1.0
+            pair[0] = math.sin(angle) * length
+            pair[1] = 1.0
 
 
 @kernel
