@@ -1,0 +1,1 @@
+"""The poker ladder: Kuhn, Leduc, no-limit hold'em and the chip race, on one score axis."""
