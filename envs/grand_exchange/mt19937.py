@@ -45,7 +45,8 @@ def seed_by_array(words: Words, pair: Pair, seed: int) -> None:
     low = seed & _MASK
     high = seed >> 32
     length = 2 if high else 1
-    words[:N] = _FIRST
+    for k in range(N):  # a slice assignment would compile Numba's shape errors, 2 s of a cold start
+        words[k] = _FIRST[k]
     i = 1
     j = 0
     x = i64(words[0])
