@@ -1,0 +1,180 @@
+"""One betting machine for the three games: posting, legal bounds, a decision, whose turn it is.
+
+Actions: 0 folds, 1 checks or calls, ``k >= 2`` bets or raises to ``k - 1`` chips on this street.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..jit import i64, kernel
+from .state import Row
+from .tables import HOLDEM, KUHN, LEDUC
+
+FOLD, CALL, RAISE = range(3)
+"""Actions, and kinds of action: every action from RAISE up is a bet or raise."""
+
+_NO_LIMIT = 1 << 30
+_STREETS = np.array([1, 2, 4])
+_MAX_WAGERS = np.array([1, 2, _NO_LIMIT])
+
+
+@kernel
+def least_raise(s: Row) -> int:
+    """The full bet or raise that a street begins with."""
+    if s["game"] == HOLDEM:
+        return i64(s["big_blind"])
+    return 1 if s["game"] == KUHN else 2 + 2 * i64(s["street"])
+
+
+@kernel
+def pay(s: Row, position: int, chips: int) -> None:
+    """Move up to ``chips`` from a stack to its bet; a stack that is too short is all in."""
+    amount = min(chips, i64(s["stacks"][position]))
+    s["stacks"][position] -= amount
+    s["bets"][position] += amount
+    s["paid"][position] += amount
+
+
+@kernel
+def begin_street(s: Row) -> None:
+    """Nobody has bet or acted; an ante belongs to the pot, not to the street."""
+    for p in range(s["players"]):
+        s["bets"][p] = 0
+        s["acted"][p] = 0
+    s["high"] = 0
+    s["wagers"] = 0
+    s["increment"] = least_raise(s)
+
+
+@kernel
+def begin_betting(s: Row) -> None:
+    """Post antes and blinds on the stacks of ``players`` positions and find the first to act.
+
+    Heads-up the button posts the small blind and acts first; otherwise the blinds are positions 1
+    and 2. What is to call is what was posted: a short big blind sets a lower price.
+    """
+    players = i64(s["players"])
+    for p in range(players):
+        s["paid"][p] = 0
+        s["folded"][p] = 0
+        s["bets"][p] = 0
+        pay(s, p, i64(s["ante"]))
+    s["street"] = 0
+    s["moves"] = 0
+    begin_street(s)
+    first = 0
+    if s["game"] == HOLDEM:
+        small = 0 if players == 2 else 1
+        pay(s, small, i64(s["small_blind"]))
+        pay(s, small + 1, i64(s["big_blind"]))
+        s["high"] = max(s["bets"][small], s["bets"][small + 1])
+        first = (small + 2) % players
+    s["actor"] = next_to_act(s, first, players)
+
+
+@kernel
+def next_to_act(s: Row, first: int, count: int) -> int:
+    """The first of ``count`` positions from ``first``, clockwise, with a decision to make; or -1.
+
+    A seat that is neither folded nor all in decides if its bet is not matched, or if it has not
+    acted on this street and another such seat could answer it.
+    """
+    players = i64(s["players"])
+    deep = 0
+    for p in range(players):
+        if not s["folded"][p] and s["stacks"][p] > 0:
+            deep += 1
+    for k in range(count):
+        p = (first + k) % players
+        if s["folded"][p] or s["stacks"][p] == 0:
+            continue
+        if s["bets"][p] < s["high"] or (not s["acted"][p] and deep > 1):
+            return p
+    return -1
+
+
+@kernel
+def bounds(s: Row) -> tuple[int, int, int]:
+    """The actor's price and legal wagers: chips to call, least and most to raise to (0, 0: barred).
+
+    A raise is at least the last full bet or raise, or all in. Who has acted on this street may
+    raise only when facing a full raise over the bet it last made or matched (TDA rule 47), so that
+    a short all-in does not re-open the betting, but several may, seat by seat. Nor may anyone raise
+    whom no opponent could answer.
+    """
+    p = i64(s["actor"])
+    if p < 0:
+        return 0, 0, 0
+    high, stack, bet = i64(s["high"]), i64(s["stacks"][p]), i64(s["bets"][p])
+    facing = high - bet
+    if (
+        stack <= facing
+        or s["wagers"] >= _MAX_WAGERS[s["game"]]
+        or (s["acted"][p] and facing < s["increment"])
+    ):
+        return min(facing, stack), 0, 0
+    answerable = False
+    for q in range(s["players"]):
+        if q != p and not s["folded"][q] and s["stacks"][q] + s["bets"][q] > high:
+            answerable = True
+    if not answerable:
+        return facing, 0, 0
+    least = min(high + i64(s["increment"]), bet + stack)
+    return facing, least, bet + stack if s["game"] == HOLDEM else least
+
+
+@kernel
+def is_legal(s: Row, action: int) -> bool:
+    """Whether the actor may do this."""
+    facing, least, most = bounds(s)
+    if action == FOLD:
+        return facing > 0
+    if action == CALL:
+        return bool(s["actor"] >= 0)
+    return least <= action - 1 <= most and least > 0
+
+
+@kernel
+def act(s: Row, action: int) -> None:
+    """Carry out a legal action of the actor and pass the turn; ``actor`` is -1 if betting is over.
+
+    Betting is over when one seat is left, or when nobody can bet any more: the rest of the board
+    is then dealt without decisions.
+    """
+    p = i64(s["actor"])
+    if action == FOLD:
+        s["folded"][p] = 1
+    elif action == CALL:
+        pay(s, p, i64(s["high"] - s["bets"][p]))
+    else:
+        to = action - 1
+        s["increment"] = max(i64(s["increment"]), to - i64(s["high"]))
+        s["high"] = to
+        s["wagers"] += 1
+        pay(s, p, to - i64(s["bets"][p]))
+    s["acted"][p] = 1
+    s["moves"] += 1
+    players = i64(s["players"])
+    left = 0
+    for q in range(players):
+        if not s["folded"][q]:
+            left += 1
+    if left == 1:
+        s["actor"] = -1
+        return
+    s["actor"] = next_to_act(s, p + 1, players - 1)
+    while s["actor"] < 0 and s["street"] < _STREETS[s["game"]] - 1:
+        s["street"] += 1
+        begin_street(s)
+        s["actor"] = next_to_act(s, 1 if s["game"] == HOLDEM else 0, players)
+
+
+@kernel
+def cards_on_board(s: Row) -> int:
+    """How many cards of the board are face up."""
+    if s["game"] == KUHN:
+        return 0
+    if s["game"] == LEDUC:
+        return i64(s["street"])
+    return 0 if s["street"] == 0 else 2 + i64(s["street"])
