@@ -1,0 +1,41 @@
+"""`wager evaluate`: grade one policy on served seeds beside random, reference and the ceiling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+GAMES = ("grand-exchange",)
+MOST_SEEDS = 100_000
+
+
+def evaluate(
+    game: Annotated[str, typer.Argument(help=f"One of: {', '.join(GAMES)}.")],
+    policy: Annotated[str, typer.Option(help="NAME or sb3:PATH.")],
+    seeds: Annotated[int, typer.Option(help=f"Served seeds, 2..{MOST_SEEDS}.")] = 1_000,
+    json: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
+) -> None:
+    """Grade a policy, seed by seed, against the game's yardsticks."""
+    from ..envs.errors import InputError, check_int
+    from ..probe.report import check_outputs
+
+    if game not in GAMES:
+        raise InputError(f"game must be one of: {', '.join(GAMES)}; got {game!r}")
+    check_int("seeds", seeds, 2, MOST_SEEDS)
+    check_outputs([json])
+    from rich.console import Console
+
+    from ..envs.files import write_json
+    from ..training.grand_exchange import GrandExchangeTask, policy_named
+    from ..training.results import compare, report, table
+
+    decide = policy_named(policy)
+    task = GrandExchangeTask(seeds)
+    scores = task.rivals() | {policy: task.returns(decide)}
+    comparison = compare(policy, scores, str(task.seeds["split"]), task.unit)
+    if json is not None:
+        config = {"policy": policy, "seeds": seeds}
+        write_json(json, report("evaluate", game, config, task.seeds, comparison))
+    Console().print(table(f"{game}: {seeds:,} served seeds", comparison))

@@ -1,0 +1,54 @@
+"""`wager train`: learn a game in a budget of minutes or steps, watched, resumable, graded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+GAMES = ("grand-exchange",)
+
+
+def train(
+    game: Annotated[str, typer.Argument(help=f"One of: {', '.join(GAMES)}.")],
+    out: Annotated[Path, typer.Option(help="The run's folder; made if it is missing.")],
+    minutes: Annotated[float | None, typer.Option(help="Budget of wall time.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Budget of environment steps.")] = None,
+    seed: Annotated[int, typer.Option(help="What the run's randomness derives from.")] = 0,
+    envs: Annotated[int | None, typer.Option(help="Environments stepped together.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Torch's threads.")] = None,
+    resume: Annotated[bool, typer.Option(help="Go on with the run in the folder, if any.")] = False,
+) -> None:
+    """Train an agent with PPO and grade it on baskets that it never trained on."""
+    from ..envs.errors import InputError, require
+
+    if game not in GAMES:
+        raise InputError(f"game must be one of: {', '.join(GAMES)}; got {game!r}")
+    require("stable_baselines3", "train")
+    require("tensorboard", "train")
+    require("matplotlib", "train")
+    from rich.console import Console
+
+    from ..training.grand_exchange import GrandExchangeTask
+    from ..training.loop import train as run
+    from ..training.results import table
+    from ..training.task import Plan
+
+    if minutes is None and steps is None:
+        minutes = 5.0
+    given = {"envs": envs, "threads": threads}
+    plan = Plan(
+        seed=seed,
+        minutes=minutes,
+        steps=steps,
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    task = GrandExchangeTask()
+    comparison = run(task, plan, out, resume)
+    console = Console()
+    console.print(table(f"{game}: {comparison.of('agent').n:,} served seeds", comparison))
+    lead = comparison.lead(task.target)
+    verdict = "beats" if lead.low > 0.0 else "does not beat"
+    console.print(f"agent {verdict} {task.target}: {lead.text()} (paired, 95%)", highlight=False)
+    console.print(f"{out}: model.zip, results.json, learning_curve.png, baskets.png, tensorboard/")
