@@ -91,10 +91,11 @@ def advance(
         buy = decision[i, BUY]
         if buy < 1 or decision[i, SELL] <= buy or decision[i, QUANTITY] < 1:
             continue
-        quantity[i] = max(
-            0, min(decision[i, QUANTITY], buy_limits[i] - bought[i], i64(purse // buy))
-        )
-        purse -= quantity[i] * buy
+        wanted = min(decision[i, QUANTITY], buy_limits[i] - bought[i])
+        if wanted * buy > purse:  # the division is slow, and seldom needed
+            wanted = i64(purse // buy)
+        quantity[i] = wanted
+        purse -= wanted * buy
     for i in range(n):
         buy = decision[i, BUY]
         sell = decision[i, SELL]

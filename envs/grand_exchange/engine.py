@@ -332,10 +332,13 @@ def _observe(
     for row in rows:
         first = tick[row]
         for i in range(n):
-            for t in range(visible):
-                public_prices[row, i, t] = prices[row, i, first + t]
-            for t in range(visible):
-                public_volumes[row, i, t] = volumes[row, i, first + t]
+            # whole slices first: over them the copying loops become vector code
+            seen, shown = prices[row, i, first : first + visible], public_prices[row, i]
+            for t in range(len(shown)):
+                shown[t] = seen[t]
+            seen, shown = volumes[row, i, first : first + visible], public_volumes[row, i]
+            for t in range(len(shown)):
+                shown[t] = seen[t]
             public_limits[row, i] = limits[row, i]
             public_stock[row, i] = stock[row, i]
             public_bought[row, i] = bought[row, i]
