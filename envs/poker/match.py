@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..jit import i64, kernel
 from ..rng import below, draw
-from .betting import act, begin_betting, is_legal
+from .betting import act, begin_betting
 from .cards import CARDS
 from .showdown import settle
 from .state import COMPLETE, Histories, Row, States
@@ -201,6 +201,10 @@ def decide(s: Row, history: NDArray[np.int16], action: int) -> int:
 @kernel
 def void_hand(s: Row, reason: int) -> None:
     """End the match now: the live hand's chips go back and it is not scored."""
+    for p in range(s["players"]):
+        s["stacks"][p] += s["paid"][p]
+        s["paid"][p] = 0
+        s["bets"][p] = 0
     s["gain"][:] = 0
     s["actor"] = -1
     s["over"] = 1
@@ -224,7 +228,23 @@ def decision_key(s: Row) -> np.uint64:
     return draw(s["key"], _MIXING, place) ^ draw(s["key"], _VEIL, place)
 
 
-# batches
+UNITS, SCORE, CHIPS = range(3)
+REWARDS = ("units", "score", "chips")
+"""What a step pays: a hand's net in big blinds or antes, the match's score once, or chips."""
+
+
+@kernel
+def reward(s: Row, seat: int, kind: int) -> float:
+    """What the last step paid a seat; by score, ``score - 1/n`` when it ended the match."""
+    if kind == CHIPS:
+        return float(s["gain"][seat])
+    if kind == UNITS:
+        unit = s["big_blind"] if s["big_blind"] else s["ante"]
+        return float(s["gain"][seat]) / i64(unit)
+    if not s["over"] or s["scored"] == 0:
+        return 0.0
+    hands = 1 if s["race"] else i64(s["scored"])
+    return float(s["net"][seat]) / (i64(s["seats"]) * i64(s["stack"]) * hands)
 
 
 @kernel
@@ -234,26 +254,6 @@ def begin_matches(
     """Begin a match in each of ``rows``, with the key beside it."""
     for i in range(len(rows)):
         begin_match(states[rows[i]], histories[rows[i]], keys[i])
-
-
-@kernel
-def first_illegal(states: States, actions: NDArray[np.int64]) -> int:
-    """The first row whose action is not legal, or -1. A match that is over takes any action."""
-    for row in range(len(states)):
-        if not states[row]["over"] and not is_legal(states[row], i64(actions[row])):
-            return row
-    return -1
-
-
-@kernel
-def decide_all(states: States, histories: Histories, actions: NDArray[np.int64]) -> None:
-    """``decide`` in every row whose match is not over; the gains of the others become 0."""
-    for row in range(len(states)):
-        s = states[row]
-        if s["over"]:
-            s["gain"][:] = 0
-        else:
-            decide(s, histories[row], i64(actions[row]))
 
 
 @kernel

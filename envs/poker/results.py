@@ -1,0 +1,72 @@
+"""What a match comes to: scores on the common axis, and the results table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .state import REASONS, Row
+from .tables import Table
+
+
+def scores(table: Table, row: Row) -> list[float]:
+    """Each seat's score, in [0, 1]; they sum to 1.
+
+    ``1/n + net / (n * stack * hands scored)``; of a chip race, and of one hand, the share of the
+    chips. Before a hand is scored everybody has ``1/n``.
+    """
+    n = table.seats
+    scale = n * table.stack * (1 if table.race else max(1, int(row["scored"])))
+    return [1 / n + int(net) / scale for net in row["net"][:n]]
+
+
+def results(
+    table: Table,
+    row: Row,
+    seed: int,
+    names: Sequence[str] | None = None,
+    fallbacks: Sequence[int] | None = None,
+    forced_folds: Sequence[int] | None = None,
+) -> dict[str, Any]:
+    """The results of a match by seat, as JSON types. Lists are by seat.
+
+    ``exploitability``, its coverage and fill, and ``audit`` are null here: who holds the decisions
+    fills them in. ``hands_won`` counts hands with chips gained, ``stack_offs`` hands that took a
+    seat's last chip.
+    """
+    n = table.seats
+    net = [int(chips) for chips in row["net"][:n]]
+    scored = int(row["scored"])
+    hands = max(1, scored)
+    return {
+        "table": table.name,
+        "seats": n,
+        "names": list(names) if names is not None else [f"seat_{k}" for k in range(n)],
+        "scores": scores(table, row),
+        "win": [chips == max(net) for chips in net],
+        "net": net,
+        "net_per_hand": [chips / hands for chips in net],
+        "units_per_hand": [chips / (table.unit * hands) for chips in net],
+        "hands_won": row["hands_won"][:n].tolist(),
+        "stack_offs": row["stack_offs"][:n].tolist(),
+        "stacks": [table.stack + chips for chips in net] if table.race else None,
+        "busted": [table.stack + chips == 0 for chips in net] if table.race else None,
+        "decisions": row["decisions"][:n].tolist(),
+        "fallbacks": list(fallbacks) if fallbacks is not None else [0] * n,
+        "forced_folds": list(forced_folds) if forced_folds is not None else [0] * n,
+        "exploitability": None,
+        "exploitability_coverage": None,
+        "exploitability_fill": None,
+        "audit": None,
+        "hands": table.hands,
+        "hands_played": int(row["dealt"]),
+        "hands_scored": scored,
+        "pairs_complete": scored // 2 if table.pairs else 0,
+        "unpaired_hands": scored % 2 if table.pairs else 0,
+        "starting_stack": table.stack,
+        "ante": table.ante,
+        "blinds": [table.small_blind, table.big_blind],
+        "seed": seed,
+        "seat_order": row["order"][:n].tolist(),
+        "reason": REASONS[row["reason"]],
+    }
