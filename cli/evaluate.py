@@ -29,7 +29,7 @@ def evaluate(
 
     from ..envs.files import write_json
     from ..training.grand_exchange import GrandExchangeTask, policy_named
-    from ..training.results import compare, report, table
+    from ..training.results import compare, report, show
 
     decide = policy_named(policy)
     task = GrandExchangeTask(seeds)
@@ -38,4 +38,4 @@ def evaluate(
     if json is not None:
         config = {"policy": policy, "seeds": seeds}
         write_json(json, report("evaluate", game, config, task.seeds, comparison))
-    Console().print(table(f"{game}: {seeds:,} served seeds", comparison))
+    show(Console(), f"{game}: {seeds:,} served seeds", comparison)

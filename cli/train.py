@@ -32,7 +32,7 @@ def train(
 
     from ..training.grand_exchange import GrandExchangeTask
     from ..training.loop import train as run
-    from ..training.results import table
+    from ..training.results import show
     from ..training.task import Plan
 
     if minutes is None and steps is None:
@@ -47,8 +47,9 @@ def train(
     task = GrandExchangeTask()
     comparison = run(task, plan, out, resume)
     console = Console()
-    console.print(table(f"{game}: {comparison.of('agent').n:,} served seeds", comparison))
+    show(console, f"{game}: {comparison.of('agent').n:,} served seeds", comparison)
     lead = comparison.lead(task.target)
     verdict = "beats" if lead.low > 0.0 else "does not beat"
     console.print(f"agent {verdict} {task.target}: {lead.text()} (paired, 95%)", highlight=False)
-    console.print(f"{out}: model.zip, results.json, learning_curve.png, baskets.png, tensorboard/")
+    made = "model.zip, results.json, learning_curve.png, baskets.png, tensorboard/"
+    console.print(f"{out}: {made}", highlight=False, markup=False, soft_wrap=True)

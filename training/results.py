@@ -15,9 +15,9 @@ from ..envs.errors import InputError
 from ..envs.files import digest
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
-__all__ = ["LEVEL", "Comparison", "Figure", "compare", "figure", "report", "table"]
+__all__ = ["LEVEL", "Comparison", "Figure", "compare", "figure", "report", "show"]
 
 SCHEMA = "wager.report/1"
 LEVEL = 0.95
@@ -25,8 +25,8 @@ LEVEL = 0.95
 _Z = 1.959963984540054
 
 Scores: TypeAlias = NDArray[np.float64]
-Unit: TypeAlias = Literal["return", "score"]
-"""How a value reads: a ``return`` is a fraction, shown as percent."""
+Unit: TypeAlias = Literal["return", "points", "score"]
+"""How a value reads: a ``return`` is a fraction, shown as percent; ``points``, its differences."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Figure:
 
     def text(self, signed: bool = True) -> str:
         """The mean and the interval's half-width, as a reader wants them."""
-        scale, mark = (100.0, "%") if self.unit == "return" else (1.0, "")
+        scale, mark = (1.0, "") if self.unit == "score" else (100.0, "%")
         sign = "+" if signed else ""
         half = scale * (self.high - self.low) / 2.0
         return f"{scale * self.value:{sign}.2f}{mark} ± {half:.2f}"
@@ -88,8 +88,9 @@ def compare(
         if not np.isfinite(one).all():
             raise InputError(f"scores of {name} must be finite; got {one[~np.isfinite(one)][0]}")
     figures = [figure(name, one, split, unit) for name, one in scores.items()]
+    gap: Unit = "points" if unit == "return" else unit
     differences = [
-        figure(f"{agent} - {name}", scores[agent] - one, split, unit)
+        figure(f"{agent} - {name}", scores[agent] - one, split, gap)
         for name, one in scores.items()
         if name != agent
     ]
@@ -127,17 +128,27 @@ def report(
     return body | {"digest": digest(body)}
 
 
-def table(title: str, comparison: Comparison) -> Table:
-    """A rich table: a row a policy, worst first, with the agent's paired difference to each."""
+def show(console: Console, title: str, comparison: Comparison) -> None:
+    """A row a policy, worst first, with the agent's paired difference to each.
+
+    A table on a terminal, plain lines elsewhere.
+    """
     from rich.table import Table
 
     agent = comparison.agent
-    result = Table(title=title, title_justify="left", title_style="bold")
-    result.add_column("policy")
-    result.add_column("mean, 95% interval", justify="right")
-    result.add_column(f"{agent} minus it, paired", justify="right")
-    for one in sorted(comparison.figures, key=lambda f: f.value):
-        mine = one.name == agent
-        lead = "" if mine else comparison.lead(one.name).text()
-        result.add_row(one.name, one.text(), lead, style="bold" if mine else "")
-    return result
+    rows = [
+        (one.name, one.text(), "" if one.name == agent else comparison.lead(one.name).text())
+        for one in sorted(comparison.figures, key=lambda f: f.value)
+    ]
+    if not console.is_terminal:
+        lines = [f"{title}: mean, 95% interval; {agent} minus it, paired"]
+        lines += [f"  {name}: {mean}{'; ' if lead else ''}{lead}" for name, mean, lead in rows]
+        console.file.write("\n".join(lines) + "\n")
+        return
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("policy", overflow="fold")
+    table.add_column("mean, 95% interval", justify="right")
+    table.add_column(f"{agent} minus it, paired", justify="right", overflow="fold")
+    for row in rows:
+        table.add_row(*row, style="bold" if row[0] == agent else "")
+    console.print(table)
