@@ -13,7 +13,7 @@ from ..errors import InputError, check_int
 from ..jit import kernel
 from ..seeds import SEED_BASE, TRAIN_LOW, training_seed
 from .book import advance, net_worth, settle
-from .constants import MAX_SEED, NAMES, Rules
+from .constants import MAX_SEED, NAMES, PRIORITY, Rules
 from .market import Markets, check_sizes, empty_markets, fill_markets, served_seeds
 
 Fill: TypeAlias = Callable[[Markets, NDArray[np.int64], NDArray[np.int64] | None], None]
@@ -32,7 +32,8 @@ class Exchange:
     """``rows`` episodes of one size, each at its own tick; row ``i`` is env ``i`` of a batch.
 
     Truth and state by row: ``markets``, ``tick`` (held-out ticks played), ``purse`` and ``worth``
-    (gp), ``stock``, ``bought``, ``allowance``, ``fills`` int64 (rows, items, ticks; signed units).
+    (gp), ``stock``, ``bought``, ``allowance``, ``fills`` int64 (rows, items, ticks; signed units),
+    and with ``keep_quotes`` the limits in force, ``quotes`` int64 (rows, items, held_out, 2).
     """
 
     def __init__(
@@ -44,6 +45,8 @@ class Exchange:
         decision_interval: int | None,
         rules: Rules,
         fill: Fill = fill_markets,
+        *,
+        keep_quotes: bool = False,
     ) -> None:
         self.sizes = check_sizes(num_items, visible, held_out)
         n, self.visible, self.held_out = self.sizes
@@ -66,6 +69,8 @@ class Exchange:
         self.bought = np.zeros((rows, n), np.int64)
         self.allowance = np.zeros((rows, n, 2))
         self.fills = np.zeros(self.markets.prices.shape, np.int64)
+        # buy and sell limits in force at each held-out tick, for pictures
+        self.quotes = np.zeros((rows, n, self.held_out, 2), np.int64) if keep_quotes else None
         self.rewards = np.zeros(rows)
         self.ended = np.zeros(rows, np.bool_)
         self.public: dict[str, NDArray[Any]] = {
@@ -96,6 +101,8 @@ class Exchange:
         self.stock[rows] = self.bought[rows] = 0
         self.allowance[rows] = 0.0
         self.fills[rows] = 0
+        if self.quotes is not None:
+            self.quotes[rows] = 0
         self.rewards[rows] = 0.0
         self.ended[rows] = False
         self.observe(rows)
@@ -105,6 +112,8 @@ class Exchange:
 
         ``rewards`` is then the change of net worth over capital, ``ended`` whether the row is over.
         """
+        if self.quotes is not None:
+            self._keep_quotes(rows, decisions)
         _play(
             self.rules,
             self.visible,
@@ -126,6 +135,18 @@ class Exchange:
             self.ended,
         )
         self.observe(rows)
+
+    def _keep_quotes(self, rows: NDArray[np.int64], decisions: NDArray[np.int64]) -> None:
+        tick = np.arange(self.held_out) - self.tick[rows, None]
+        covered = ((tick >= 0) & (tick < self.interval))[:, None, :, None]
+        limits = decisions[rows, :, None, :PRIORITY]
+        buy, sell, quantity = np.moveaxis(limits, -1, 0)
+        offered = (buy >= 1) & (sell > buy)
+        buying = offered & (quantity > 0)
+        selling = offered & (buying | (self.stock[rows, :, None] > 0))
+        shown = np.stack([buy * buying, sell * selling], axis=-1)
+        assert self.quotes is not None
+        self.quotes[rows] = np.where(covered, shown, self.quotes[rows])
 
     def observe(self, rows: NDArray[np.int64]) -> None:
         """Write what the agents at ``rows`` may see into ``public``."""

@@ -22,6 +22,7 @@ from .engine import (
     snapshot,
 )
 from .market import Market, fill_markets
+from .render import frame
 
 Observation: TypeAlias = dict[str, NDArray[Any]]
 Info: TypeAlias = dict[str, Any]
@@ -96,7 +97,16 @@ class GrandExchange(gymnasium.Env[Observation, NDArray[np.int64]]):
         fill: Fill = fill_markets,
     ) -> None:
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
-        self._exchange = Exchange(1, num_items, visible, held_out, decision_interval, rules, fill)
+        self._exchange = Exchange(
+            1,
+            num_items,
+            visible,
+            held_out,
+            decision_interval,
+            rules,
+            fill,
+            keep_quotes=render_mode is not None,
+        )
         self.observation_space = observation_space(*self._exchange.sizes)
         self.action_space = action_space(self._exchange.sizes[0])
         self._begun = False
@@ -164,8 +174,17 @@ class GrandExchange(gymnasium.Env[Observation, NDArray[np.int64]]):
         return self.step(decision_from_offers(self.market, offers))
 
     def render(self) -> Any:
-        """A text table ("ansi") or a picture, uint8 (height, width, 3) ("rgb_array")."""
-        raise NotImplementedError
+        """What a trader sees: text ("ansi"), or uint8 (height, width, 3) ("rgb_array").
+
+        Raises:
+            MissingExtraError: for a picture without the ``render`` extra.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() shows nothing: the env was made without a render_mode")
+            return None
+        if not self._begun:
+            raise ResetNeeded("call reset() first: no episode is under way")
+        return frame(self._exchange, self.render_mode)
 
 
 def check_render_mode(mode: str | None, legal: Sequence[str]) -> str | None:

@@ -24,6 +24,7 @@ from .engine import (
 )
 from .env import check_render_mode
 from .market import Markets, fill_markets
+from .render import frame
 
 Observations: TypeAlias = dict[str, NDArray[Any]]
 Infos: TypeAlias = dict[str, Any]
@@ -80,7 +81,14 @@ class GrandExchangeVector(VectorEnv[Observations, NDArray[np.int64], NDArray[Any
         self.copy = copy
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self._exchange = Exchange(
-            self.num_envs, num_items, visible, held_out, decision_interval, rules, fill
+            self.num_envs,
+            num_items,
+            visible,
+            held_out,
+            decision_interval,
+            rules,
+            fill,
+            keep_quotes=render_mode is not None,
         )
         self.single_observation_space = observation_space(*self._exchange.sizes)
         self.single_action_space = action_space(self._exchange.sizes[0])
@@ -163,6 +171,14 @@ class GrandExchangeVector(VectorEnv[Observations, NDArray[np.int64], NDArray[Any
             else:
                 self._add_results(infos, ended)
         return self._observations(), rewards, ended, np.zeros(self.num_envs, np.bool_), infos
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A frame a row; see ``GrandExchange.render``."""
+        if self.render_mode is None:
+            return None
+        if not self._begun:
+            raise ResetNeeded("call reset() first: no episode is under way")
+        return tuple(frame(self._exchange, self.render_mode, row) for row in range(self.num_envs))
 
     def _bases(self, seed: object) -> NDArray[np.int64]:
         """The base seed of each row; -1 where ``seed`` gives none."""
