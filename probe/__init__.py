@@ -1,1 +1,5 @@
 """The gate and the benchmarks."""
+
+from .probe import Verdict, gate, margin
+
+__all__ = ["Verdict", "gate", "margin"]

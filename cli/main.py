@@ -1,0 +1,101 @@
+"""The `wager` command: one table of subcommands, and one place where errors become exit codes.
+
+0: good; 1: the check failed; 2: bad usage or input, said in one line; 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperGroup
+
+
+class Command(NamedTuple):
+    """A subcommand: ``function`` of ``wager.cli.MODULE``, imported when it is asked for."""
+
+    module: str
+    function: str
+    help: str
+
+
+COMMANDS = {
+    "probe": Command("probe", "probe", "Gate a game, or any environment: passed or failed."),
+    "train": Command("train", "train", "Learn a game, watched, resumable and graded."),
+    "evaluate": Command("evaluate", "evaluate", "Grade a policy on baskets never trained on."),
+    "bench": Command("bench", "bench", "Throughput, as ratios from one run on one core."),
+}
+
+
+class _Lazy(TyperGroup):
+    """Imports a subcommand's module when it runs, so that no command pays for another."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        command = COMMANDS[cmd_name]
+        function = getattr(import_module(f".{command.module}", __package__), command.function)
+        sub = typer.Typer(add_completion=False, rich_markup_mode=None)
+        sub.command(cmd_name)(function)
+        return typer.main.get_command(sub)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+
+
+app = typer.Typer(
+    cls=_Lazy,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    ctx: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    """Games of trade and hidden information for learning agents, and the gate that proves them."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"wager {installed('wager')}")
+    elif ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command on ``arguments`` (by default the process's) and return its exit code."""
+    command = typer.main.get_command(app)
+    try:
+        code = command(args=arguments, prog_name="wager", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except BrokenPipeError:  # the reader of our output has left, as `head` does
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        message = _users_mistake(error)
+        if message is None:
+            raise
+        print(f"wager: {' '.join(message.split())}", file=sys.stderr)
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def _users_mistake(error: Exception) -> str | None:
+    """The one line to say if ``error`` is the user's to mend; None if it is a bug."""
+    usage: type[Exception] = typer.BadParameter.__mro__[1]  # UsageError, wherever Typer keeps it
+    if isinstance(error, usage):
+        return str(error.format_message())  # type: ignore[attr-defined]
+    from ..envs.errors import InputError, MissingExtraError
+
+    return str(error) if isinstance(error, InputError | MissingExtraError) else None
