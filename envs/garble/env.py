@@ -12,7 +12,7 @@ from pettingzoo import ParallelEnv
 
 from ..errors import InputError, check_int
 from . import constants as c
-from .lexicon import GAP
+from .lexicon import GAP, MAX_WORDS
 from .records import OBSERVATION, Records
 from .results import episode_results, turn_events
 from .speech import (
@@ -25,6 +25,7 @@ from .speech import (
     write_decision,
 )
 from .vector import ActionKind, VectorGarble
+from .wire import BUY, MAX_NUMBER
 
 Observation: TypeAlias = dict[str, NDArray[Any]]
 Step: TypeAlias = tuple[
@@ -66,9 +67,15 @@ _HIGHS: dict[str, Any] = {
     "confirm": (c.MAX_TURNS, c.MAX_TICKETS, len(c.OUTCOMES) - 1, _MOST_UNITS),
     "heard_channel": 2,
     "heard": GAP,
-    "tickets": c.MAX_TICKETS,
+    "tickets": (
+        *(c.MAX_TICKETS, c.SEATS - 1, c.SEATS, c.MAX_TURNS, c.MAX_TURNS + c.WINDOW),
+        *(BUY, MAX_NUMBER, 3, MAX_NUMBER, MAX_WORDS, MAX_WORDS, MAX_WORDS, GAP, GAP, GAP),
+    ),
     "ticket_words": GAP,
-    "tape": c.MAX_TICKETS,
+    "tape": (
+        *(c.MAX_TURNS, c.MAX_TICKETS, c.SEATS - 1, c.SEATS - 1, BUY, MAX_NUMBER, 3, MAX_NUMBER),
+        *(MAX_NUMBER, 3, MAX_NUMBER, MAX_NUMBER, 1, 1),
+    ),
 }
 """The highest value of each field of an observation; the lowest is 0, in ``confirm`` -1."""
 

@@ -62,9 +62,9 @@ def _terms(qty: int, good: int, price: int) -> dict[str, Any]:
 def turn_events(state: Records, decisions: Records) -> list[dict[str, Any]]:
     """What the exchange made of the last played turn, in its order.
 
-    ``state`` is a row of ``STATE`` after the turn, ``decisions`` its row (5,) of ``DECISION``. Events
-    are ``clipped``, ``silent`` and ``ticket`` by seat, then ``settle`` and ``void`` by seat; a
-    ``settle`` is a ``settlement``. They tell the truth: no seat may see them all.
+    ``state`` is a row of ``STATE`` after the turn, ``decisions`` its row (5,) of ``DECISION``.
+    Events are ``clipped``, ``silent`` and ``ticket`` by seat, then ``settle`` and ``void`` by seat;
+    a ``settle`` is a ``settlement``. They tell the truth: no seat may see them all.
     """
     turn = int(state["turn"]) - 1
     events: list[dict[str, Any]] = []

@@ -89,7 +89,7 @@ def observe(states: Records, seen: Records) -> None:
         noise = float(state["interference"][now])
         for seat in range(SEATS):
             s = seen[row, seat]
-            if turn == 0:
+            if s["turns"] == 0:
                 s["seat"] = seat
                 s["turns"] = state["turns"]
                 s["curve"][:] = state["curve"]
