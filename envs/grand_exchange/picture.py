@@ -1,87 +1,25 @@
 """The picture of an episode: a panel an item, drawn with Pillow (the ``render`` extra).
 
-The colours are Okabe and Ito's ("Color universal design", 2008), told apart with any colour vision;
-buying and selling differ in shape as well.
+Buying and selling differ in shape as well as in colour.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import require
+from ..drawing import BLUE, FAINT, GRID, INK, MUTED, PLAYED, PLOT, VERMILLION, Box, Pen
 
 if TYPE_CHECKING:
     from .render import View
 
-Box: TypeAlias = tuple[float, float, float, float]
-"""Left, top, right, bottom, in pixels."""
-
 WIDTH, HEADER, PANEL = 1280, 64, 300
 """Pixels: of the picture, of its head line, and the height of a row of panels."""
-_SCALE = 2  # drawn larger and reduced, for smooth lines
 _GAP = 16
-
-_PAPER, _PLOT, _PLAYED = "#ffffff", "#f4f5f7", "#e8f1f8"
-_INK, _MUTED, _FAINT, _GRID = "#1f2328", "#5b6370", "#aeb4bd", "#d9dce1"
-_BUY, _SELL = "#0072b2", "#d55e00"
-
-
-class _Pen:
-    """Pillow's drawing calls in picture pixels, on a canvas ``_SCALE`` times as large."""
-
-    def __init__(self, width: int, height: int) -> None:
-        image, draw, self._fonts = (
-            require(f"PIL.{name}", "render") for name in ("Image", "ImageDraw", "ImageFont")
-        )
-        self._image = image.new("RGB", (width * _SCALE, height * _SCALE), _PAPER)
-        self._draw = draw.Draw(self._image)
-        self._sized: dict[float, Any] = {}
-        self._reduce = image.Resampling.BOX
-
-    def _font(self, size: float) -> Any:
-        if size not in self._sized:
-            self._sized[size] = self._fonts.load_default(size * _SCALE)
-        return self._sized[size]
-
-    def text(
-        self, x: float, y: float, text: str, size: float, colour: str, anchor: str = "ls"
-    ) -> float:
-        """Write ``text``; ``anchor`` as Pillow has it. Returns its width."""
-        font = self._font(size)
-        self._draw.text((x * _SCALE, y * _SCALE), text, fill=colour, font=font, anchor=anchor)
-        return float(font.getlength(text)) / _SCALE
-
-    def width(self, text: str, size: float) -> float:
-        """How wide ``text`` would be."""
-        return float(self._font(size).getlength(text)) / _SCALE
-
-    def box(self, box: Box, colour: str) -> None:
-        """Fill a rectangle."""
-        left, top, right, bottom = (round(v * _SCALE) for v in box)
-        if right > left and bottom > top:
-            self._draw.rectangle((left, top, right - 1, bottom - 1), fill=colour)
-
-    def line(self, points: list[tuple[float, float]], colour: str, width: float) -> None:
-        """Draw a line through the points."""
-        scaled = [(x * _SCALE, y * _SCALE) for x, y in points]
-        self._draw.line(scaled, fill=colour, width=round(width * _SCALE), joint="curve")
-
-    def triangle(self, x: float, y: float, up: bool, colour: str) -> None:
-        """A marker with its tip at (x, y), pointing up or down, edged in white."""
-        h = 7.0 if up else -7.0
-        points = [(x, y), (x - 4.0, y + h), (x + 4.0, y + h)]
-        scaled = [(px * _SCALE, py * _SCALE) for px, py in points]
-        self._draw.polygon(scaled, fill=colour, outline=_PAPER)
-
-    def pixels(self) -> NDArray[np.uint8]:
-        """The finished picture, uint8 (height, width, 3)."""
-        width, height = self._image.size
-        small = self._image.resize((width // _SCALE, height // _SCALE), self._reduce)
-        return np.array(small, np.uint8)
+_BUY, _SELL = BLUE, VERMILLION
 
 
 def draw(seen: View) -> NDArray[np.uint8]:
@@ -92,7 +30,7 @@ def draw(seen: View) -> NDArray[np.uint8]:
     """
     n = len(seen.names)
     columns = 2 if n <= 4 else 3 if n <= 9 else 4
-    pen = _Pen(WIDTH, HEADER + PANEL * math.ceil(n / columns))
+    pen = Pen(WIDTH, HEADER + PANEL * math.ceil(n / columns))
     _header(pen, seen)
     width = (WIDTH - _GAP) / columns
     for i in range(n):
@@ -102,17 +40,17 @@ def draw(seen: View) -> NDArray[np.uint8]:
     return pen.pixels()
 
 
-def _header(pen: _Pen, seen: View) -> None:
+def _header(pen: Pen, seen: View) -> None:
     profit = seen.worth / seen.capital - 1.0
-    x = _GAP + pen.text(_GAP, 27, "Grand Exchange", 20, _INK) + 28
+    x = _GAP + pen.text(_GAP, 27, "Grand Exchange", 20, INK) + 28
     for label, value, colour in (
-        ("tick", f"{seen.played} of {seen.held_out}", _INK),
-        ("purse", f"{seen.purse:,.0f} gp", _INK),
-        ("stock", f"{seen.worth - seen.purse:,.0f} gp", _INK),
-        ("net worth", f"{seen.worth:,.0f} gp", _INK),
+        ("tick", f"{seen.played} of {seen.held_out}", INK),
+        ("purse", f"{seen.purse:,.0f} gp", INK),
+        ("stock", f"{seen.worth - seen.purse:,.0f} gp", INK),
+        ("net worth", f"{seen.worth:,.0f} gp", INK),
         ("return", f"{profit:+.2%}", _BUY if profit >= 0 else _SELL),
     ):
-        x += pen.text(x, 27, label, 14, _MUTED) + 7
+        x += pen.text(x, 27, label, 14, MUTED) + 7
         x += pen.text(x, 27, value, 17, colour) + 24
     x, y = float(_GAP), 50.0
     for shape, label in (
@@ -125,7 +63,7 @@ def _header(pen: _Pen, seen: View) -> None:
         ("played", "held-out ticks"),
     ):
         if shape in ("price", "buy", "sell"):
-            colour = {"price": _INK, "buy": _BUY, "sell": _SELL}[shape]
+            colour = {"price": INK, "buy": _BUY, "sell": _SELL}[shape]
             pen.line([(x, y - 4), (x + 18, y - 4)], colour, 1.5)
         elif shape in ("bought", "sold"):
             pen.triangle(
@@ -135,25 +73,25 @@ def _header(pen: _Pen, seen: View) -> None:
                 _BUY if shape == "bought" else _SELL,
             )
         else:
-            pen.box((x, y - 9, x + 18, y), _FAINT if shape == "volume" else _PLAYED)
+            pen.box((x, y - 9, x + 18, y), FAINT if shape == "volume" else PLAYED)
         x += 24
-        x += pen.text(x, y, label, 12, _MUTED) + 20
+        x += pen.text(x, y, label, 12, MUTED) + 20
 
 
-def _panel(pen: _Pen, seen: View, i: int, box: Box) -> None:
+def _panel(pen: Pen, seen: View, i: int, box: Box) -> None:
     left, top, right, bottom = box
     buy, sell = (int(v) for v in seen.quotes[i, -1]) if seen.played else (0, 0)
     held = f"stock {short(seen.stock[i])}"
     room = right - left - pen.width(held, 13) - 12
     name = seen.names[i]
     size = min(15.0, 15.0 * room / pen.width(name, 15.0))
-    pen.text(left, top + 15, name, size, _INK)
-    pen.text(right, top + 15, held, 13, _INK if seen.stock[i] else _MUTED, "rs")
+    pen.text(left, top + 15, name, size, INK)
+    pen.text(right, top + 15, held, 13, INK if seen.stock[i] else MUTED, "rs")
     x = left
     x += pen.text(x, top + 33, f"buy {short(buy)}" if buy else "no buy limit", 12, _BUY) + 12
     pen.text(x, top + 33, f"sell {short(sell)}" if sell else "no sell limit", 12, _SELL)
     bought = f"bought {short(seen.bought[i])} of {short(seen.buy_limits[i])}"
-    pen.text(right, top + 33, bought, 12, _MUTED, "rs")
+    pen.text(right, top + 33, bought, 12, MUTED, "rs")
 
     low, high = _range(seen, i)
     marks = _ticks(low, high)
@@ -167,20 +105,20 @@ def _panel(pen: _Pen, seen: View, i: int, box: Box) -> None:
         return plot_left + (right - plot_left) * tick / ticks
 
     for part in (price_box, volume_box):
-        pen.box(part, _PLOT)
-        pen.box((x_of(seen.visible), part[1], right, part[3]), _PLAYED)
+        pen.box(part, PLOT)
+        pen.box((x_of(seen.visible), part[1], right, part[3]), PLAYED)
     for tick, label, anchor in (
         (0, f"-{seen.visible}", "ls"),
         (seen.visible, "0", "ms"),
         (ticks, f"+{seen.held_out}", "rs"),
     ):
-        pen.text(x_of(tick), bottom - 4, label, 11, _MUTED, anchor)
+        pen.text(x_of(tick), bottom - 4, label, 11, MUTED, anchor)
     _prices(pen, seen, i, price_box, (low, high), marks)
     _volumes(pen, seen, i, volume_box)
 
 
 def _prices(
-    pen: _Pen, seen: View, i: int, box: Box, limits: tuple[float, float], marks: list[float]
+    pen: Pen, seen: View, i: int, box: Box, limits: tuple[float, float], marks: list[float]
 ) -> None:
     left, top, right, bottom = box
     low, high = limits
@@ -193,10 +131,10 @@ def _prices(
         return left + step * (tick + 0.5)
 
     for mark in marks:
-        pen.line([(left, y_of(mark)), (right, y_of(mark))], _GRID, 1)
-        pen.text(left - 6, y_of(mark), short(mark), 11, _MUTED, "rm")
+        pen.line([(left, y_of(mark)), (right, y_of(mark))], GRID, 1)
+        pen.text(left - 6, y_of(mark), short(mark), 11, MUTED, "rm")
     line = [(x_of(t), y_of(float(p))) for t, p in enumerate(seen.prices[i])]
-    pen.line(line, _INK, 1.3)
+    pen.line(line, INK, 1.3)
     for side, colour in ((0, _BUY), (1, _SELL)):
         quotes = seen.quotes[i, :, side]
         start = 0
@@ -215,20 +153,20 @@ def _prices(
             pen.triangle(x, max(y - 2, top + 7), False, _SELL)
 
 
-def _volumes(pen: _Pen, seen: View, i: int, box: Box) -> None:
+def _volumes(pen: Pen, seen: View, i: int, box: Box) -> None:
     left, top, right, bottom = box
     step = (right - left) / (seen.visible + seen.held_out)
     most = float(seen.volumes[i].max())
     for t, volume in enumerate(seen.volumes[i]):
         x = left + step * t
         bar = (x + 0.1 * step, bottom - (bottom - top - 2) * volume / most, x + 0.9 * step, bottom)
-        pen.box(bar, _FAINT)
+        pen.box(bar, FAINT)
         units = seen.fills[i, t - seen.visible] if t >= seen.visible else 0
         if units:
             share = bottom - (bottom - top - 2) * min(1.0, abs(units) / most)
             pen.box((bar[0], share, bar[2], bottom), _BUY if units > 0 else _SELL)
-    pen.text(left - 6, top + 6, short(most), 11, _MUTED, "rm")
-    pen.text(left - 6, bottom - 5, "vol", 11, _MUTED, "rm")
+    pen.text(left - 6, top + 6, short(most), 11, MUTED, "rm")
+    pen.text(left - 6, bottom - 5, "vol", 11, MUTED, "rm")
 
 
 def _range(seen: View, i: int) -> tuple[float, float]:
