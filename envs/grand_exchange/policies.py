@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..seats import Observations, Policy
+from . import reference as kernels
 from . import strategies
 from .book import run_decisions
 from .constants import RULES, Rules
@@ -74,6 +75,14 @@ def _seen(observations: Observations) -> _Seen:
     )
 
 
+def _held(observations: Observations) -> tuple[_Int, _Int]:
+    """What the reference's kernel reads besides: stock, and the ticks that have passed."""
+    return (
+        np.ascontiguousarray(observations["stock"], np.int64),
+        np.ascontiguousarray(observations["tick"][:, 0], np.int64),
+    )
+
+
 def _decisions(observations: Observations) -> NDArray[np.int64]:
     return np.empty((*observations["buy_limits"].shape, 4), np.int64)
 
@@ -102,8 +111,10 @@ def plain(
 def reference(
     observations: Observations, action_masks: NDArray[np.int8] | None, rng: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """The best scripted play."""
-    return plain(observations, action_masks, rng)
+    """The best scripted play: see ``reference.py``."""
+    decisions = _decisions(observations)
+    kernels.reference(*_seen(observations), *_held(observations), decisions)
+    return decisions
 
 
 def random(
@@ -156,8 +167,16 @@ def walks(observations: Observations, truth: Truth, rng: NDArray[np.uint64]) -> 
 def informed(
     observations: Observations, truth: Truth, rng: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """The ceiling: told which items revert and their fundamentals."""
-    return told(observations, truth, rng)
+    """The ceiling: the reference's trading, told which items revert and their fundamentals."""
+    decisions = _decisions(observations)
+    kernels.trade(
+        np.ascontiguousarray(truth.fundamentals),
+        np.ascontiguousarray(truth.reverting),
+        *_seen(observations)[1:],
+        *_held(observations),
+        decisions,
+    )
+    return decisions
 
 
 POLICIES: dict[str, Policy] = {
