@@ -1,0 +1,142 @@
+"""Throughput, measured as ratios: contenders take turns in one run, on one core.
+
+A machine's speed drifts and is shared, so a single time says little. Every round runs every
+contender; a ratio is the median over rounds of the two rates of one round.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ..envs.errors import check_int
+from ..envs.files import digest
+
+ROUNDS = 7
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One way of doing a piece of work: ``run()`` does some of it and returns how many units.
+
+    ``peers`` are the names of the contenders that its rate is divided by. ``prepare`` runs before
+    each measurement and is not timed.
+    """
+
+    name: str
+    unit: str
+    run: Callable[[], int]
+    peers: tuple[str, ...] = ()
+    prepare: Callable[[], object] = lambda: None
+
+
+def race(
+    contenders: Sequence[Contender],
+    rounds: int = ROUNDS,
+    progress: Callable[[str], object] = lambda name: None,
+) -> list[dict[str, Any]]:
+    """Time every contender in every round (after one unmeasured) on one core.
+
+    Returns one row a contender: ``name``, ``unit``, ``rate`` (median units a second), ``slowest``,
+    ``fastest``, ``ratios`` (by peer, the median over rounds of rate over the peer's).
+    """
+    check_int("rounds", rounds, 1, 1000)
+    rates: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+    with one_core():
+        for number in range(-1, rounds):
+            for contender in contenders:
+                progress(contender.name)
+                contender.prepare()
+                start = perf_counter()
+                units = contender.run()
+                rate = units / (perf_counter() - start)
+                if number >= 0:
+                    rates[contender.name].append(rate)
+    rows = []
+    for contender in contenders:
+        own = rates[contender.name]
+        row: dict[str, Any] = {
+            "name": contender.name,
+            "unit": contender.unit,
+            "rate": median(own),
+            "slowest": min(own),
+            "fastest": max(own),
+        }
+        row["ratios"] = {
+            peer: median(mine / theirs for mine, theirs in zip(own, rates[peer], strict=True))
+            for peer in contender.peers
+        }
+        rows.append(row)
+    return rows
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep this process on one of its cores, where the system lets it choose."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def report(game: str, rounds: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The rows as ``wager.report/1`` of kind ``bench``: rates are this machine's, ratios travel."""
+    body: dict[str, Any] = {
+        "schema": "wager.report/1",
+        "kind": "bench",
+        "subject": game,
+        "version": version("wager"),
+        "config": {"rounds": rounds, "cores": 1},
+        "n": rounds,
+        "rows": rows,
+    }
+    return body | {"digest": digest(body)}
+
+
+def show(console: Console, game: str, rounds: int, rows: list[dict[str, Any]]) -> None:
+    """A table on a terminal, plain lines elsewhere."""
+    title = f"wager bench {game}: medians of {rounds} rounds, one core"
+    if not console.is_terminal:
+        lines = [title]
+        for row in rows:
+            ratios = "".join(f", {x:.1f}x {peer}" for peer, x in row["ratios"].items())
+            lines.append(f"{row['name']}: {row['rate']:,.0f} {row['unit']}{ratios}")
+        console.file.write("\n".join(lines) + "\n")
+        return
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for heading in ("rate", "slowest", "fastest"):
+        table.add_column(heading, justify="right")
+    table.add_column("ratio")
+    for row in rows:
+        rates = [f"{row[key]:,.0f}" for key in ("rate", "slowest", "fastest")]
+        ratios = "\n".join(f"{x:.1f}x {peer}" for peer, x in row["ratios"].items())
+        table.add_row(row["name"], f"{rates[0]} {row['unit']}", *rates[1:], ratios)
+    console.print(table)
+
+
+class _Silence:
+    """A status line for where there is no terminal."""
+
+    def update(self, status: str) -> None:
+        pass
+
+
+@contextmanager
+def quiet() -> Iterator[_Silence]:
+    """Stands in for ``Console.status`` where output is piped."""
+    yield _Silence()

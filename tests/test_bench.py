@@ -1,0 +1,71 @@
+"""The benchmark: its contenders play one game, its ratios are of one round, its report is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from wager.cli.main import main
+from wager.envs.files import digest
+from wager.envs.grand_exchange.constants import Rules
+from wager.envs.grand_exchange.vector import GrandExchangeVector
+from wager.probe.bench import Contender, race
+from wager.probe.bench_grand_exchange import EPISODES, Contenders
+
+
+def test_contenders_play_the_same_game() -> None:
+    contenders = Contenders()
+    contenders.check()
+    contenders.vector = GrandExchangeVector(
+        EPISODES, rules=Rules(tax=0.02), autoreset_mode="Disabled"
+    )
+    with pytest.raises(RuntimeError, match="do not play the same game"):
+        contenders.check()
+
+
+def test_race_runs_everyone_in_every_round_on_one_core() -> None:
+    order: list[str] = []
+    cores: list[int] = []
+
+    def work(name: str) -> int:
+        order.append(name)
+        cores.append(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+        return 100
+
+    before = os.sched_getaffinity(0)
+    rows = race(
+        [
+            Contender("a", "steps/s", lambda: work("a")),
+            Contender("b", "steps/s", lambda: work("b"), ("a",), lambda: order.append("prepare")),
+        ],
+        rounds=3,
+    )
+    assert order == ["a", "prepare", "b"] * 4  # one unmeasured
+    assert set(cores) == {1}
+    assert os.sched_getaffinity(0) == before
+    assert rows[0]["ratios"] == {}
+    assert rows[1]["ratios"].keys() == {"a"}
+    assert all(row["slowest"] <= row["rate"] <= row["fastest"] for row in rows)
+
+
+def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bench.json"
+    assert main(["bench", "grand-exchange", "--rounds", "1", "--json", str(path)]) == 0
+    report = json.loads(path.read_text())
+    assert report["schema"] == "wager.report/1"
+    assert report["digest"] == digest(report)
+    rows = {row["name"]: row for row in report["rows"]}
+    assert rows["vector"]["ratios"].keys() == {"plain-Python loop", "SyncVectorEnv"}
+    assert "x plain-Python loop" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["chess"], ["grand-exchange", "--rounds", "0"], ["grand-exchange", "--json", "no/x.json"]],
+)
+def test_bad_input_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *arguments]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
