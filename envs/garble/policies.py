@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..jit import i64, kernel
 from ..rng import below
 from ..seats import Observations, Policy
+from .broker import act_broker
 from .constants import (
     COMMODITY,
     COMMODITY_REPEATS,
@@ -235,10 +236,12 @@ class Scripted:
 POLICIES: dict[str, Scripted] = {
     "quoter": Scripted(_quoter),
     "shark": Scripted(_shark),
+    "broker": Scripted(act_broker),
     "random": Scripted(_random),
     "silent": Scripted(_silent),
 }
 """By name. ``quoter`` is honest, ``shark`` asserts the best mishearing that the channel excuses,
+``broker`` weighs every excuse by the channel's odds and says what cannot be misheard against it,
 ``random`` says random offers and confirms random tickets as heard, ``silent`` does nothing."""
 POLICIES["reference"] = POLICIES["quoter"]
 REFERENCE: Policy = POLICIES["reference"]
