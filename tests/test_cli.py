@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -209,3 +211,46 @@ def test_the_gate_of_the_game_from_the_command_line(tmp_path: Path) -> None:
     names = [line["name"] for line in report["lines"]]
     assert [row.split()[1] for row in done.stdout.splitlines()[: len(names)]] == names
     assert "\x1b" not in done.stdout
+
+
+def _script(step: str) -> str:
+    """The shell script of a step of the reusable action."""
+    text = (Path(__file__).parent.parent / ".github/actions/probe/action.yml").read_text()
+    block = text.split(f"- name: {step}\n")[1].split("run: |\n")[1]
+    lines = itertools.takewhile(lambda line: line.startswith("        "), block.splitlines())
+    return "\n".join(line.removeprefix("        ") for line in lines) + "\n"
+
+
+def _run_step(step: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ) | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        "REPORTS": "reports",
+        "GAME": "",
+    }
+    return subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", _script(step)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment | variables,
+    )
+
+
+def test_the_action_gates_an_environment(toy: str, tmp_path: Path) -> None:
+    options = {
+        "OPTION_ENV": f"{toy}:Toy",
+        "OPTION_REFERENCE": f"{toy}:policy",
+        "OPTION_SEEDS": "40",
+        "OPTION_MARGIN": "0.5",
+    }
+    done = _run_step("Probe", tmp_path, **options)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "reports/report.json").read_text())["passed"]
+    assert (tmp_path / "reports/report.xml").exists()
+    assert "passed" in (tmp_path / "summary.md").read_text()
+    assert _run_step("Probe", tmp_path, **options | {"OPTION_MARGIN": "-0.99"}).returncode == 0
+    assert _run_step("Probe", tmp_path, **options | {"OPTION_MARGIN": "0.99"}).returncode == 1
+    assert _run_step("Probe", tmp_path, GAME="chess").returncode == 2
+    assert (tmp_path / "summary.md").read_text().count("### wager probe") == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import json
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from pettingzoo.utils import aec_to_parallel, parallel_to_aec
 from wager.envs.errors import InputError
 from wager.envs.files import canonical
 from wager.probe import Verdict, gate, margin
+from wager.probe import probe as module
 from wager.probe.probe import interval, judge
 from wager.probe.report import SCHEMA_FILE, Report, check_outputs, figure, write
 
@@ -108,6 +110,7 @@ class Duel(ParallelEnv):  # type: ignore[misc]  # PettingZoo is untyped
     """Both see a number; who names it takes 1 from the other. ``left`` moves with a handicap."""
 
     metadata = {"name": "duel", "is_parallelizable": True}  # noqa: RUF012
+    render_mode = None
     possible_agents = ["left", "right"]  # noqa: RUF012
 
     def observation_space(self, agent: str) -> Any:
@@ -161,6 +164,10 @@ def test_score_functions_are_compared_seed_by_seed() -> None:
     assert verdict.passed
     assert verdict
     assert verdict.n == 100
+
+
+def test_the_example_in_the_documentation() -> None:
+    assert doctest.testmod(module) == (0, 2)
 
 
 def test_pairing_takes_out_what_the_seeds_share() -> None:
