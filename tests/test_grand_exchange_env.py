@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import warnings
@@ -209,6 +210,8 @@ def test_rules_reach_the_book() -> None:
         ({"decision_interval": 0}, "decision_interval must be 1..60; got 0"),
         ({"decision_interval": 61}, "decision_interval must be 1..60; got 61"),
         ({"decision_interval": 1.0}, "decision_interval must be an integer"),
+        ({"rules": RULES._replace(tax=1.5)}, "rules.tax must be 0..1; got 1.5"),
+        ({"rules": RULES._replace(fill_share=math.nan)}, "rules.fill_share must be 0..1; got nan"),
         ({"render_mode": "human"}, "render_mode must be None, ansi, rgb_array; got 'human'"),
     ],
 )
@@ -307,7 +310,7 @@ def altered(changes: dict[str, Any], after: int) -> Fill:
     decisions=st.integers(0, 2),
     items=st.integers(2, 7),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_nothing_hidden_shows(
     seed: int, noise: int, interval: int, decisions: int, items: int
 ) -> None:

@@ -56,6 +56,9 @@ class Exchange:
             else check_int("decision_interval", decision_interval, 1, self.held_out)
         )
         self.rules = Rules(*(float(value) for value in rules))
+        for name, share in self.rules._asdict().items():
+            if not 0.0 <= share <= 1.0:
+                raise InputError(f"rules.{name} must be 0..1; got {share}")
         self.fill = fill
         self.markets = empty_markets(rows, n, self.visible, self.held_out)
         self.all_rows = np.arange(rows)
