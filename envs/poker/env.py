@@ -207,10 +207,6 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
-        if self.row["over"]:  # every hand was decided by the blinds
-            self._pay()
-            self._finish()
-            return
         self.agent_selection = self.possible_agents[seat_to_act(self.row)]
         mask = np.empty(self.table.actions, np.int8)
         fill_mask(self.row, mask)
@@ -292,7 +288,7 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
 
     def results(self) -> dict[str, Any]:
         """The match's results table; see ``results.results``."""
-        return results(self.table, self.row, self._seed or 0)
+        return results(self.table, self.row, self._seed or 0, self.decisions)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -153,7 +153,10 @@ def play_on(s: Row, history: NDArray[np.int16]) -> int:
 
 @kernel
 def begin_match(s: Row, history: NDArray[np.int16], key: np.uint64) -> None:
-    """Seat the match by its key and deal the first hand. The rules of the table are in place."""
+    """Seat the match by its key and deal the first hand. The rules of the table are in place.
+
+    With a big blind or more in every stack, somebody has a decision in the first hand.
+    """
     seats = i64(s["seats"])
     s["key"] = key
     s["over"] = 0
@@ -178,7 +181,6 @@ def begin_match(s: Row, history: NDArray[np.int16], key: np.uint64) -> None:
         s["order"][j] = held
     history[:] = -1
     begin_hand(s)
-    play_on(s, history)
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .exploitability import GAMES, exploitability, observe_match
 from .state import REASONS, Row
 from .tables import Table
 
@@ -24,20 +25,31 @@ def results(
     table: Table,
     row: Row,
     seed: int,
+    decisions: Sequence[int],
     names: Sequence[str] | None = None,
     fallbacks: Sequence[int] | None = None,
     forced_folds: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """The results of a match by seat, as JSON types. Lists are by seat.
+    """The results of a match, as JSON types. Lists are by seat.
 
-    ``exploitability``, its coverage and fill, and ``audit`` are null here: who holds the decisions
-    fills them in. ``hands_won`` counts hands with chips gained, ``stack_offs`` hands that took a
-    seat's last chip.
+    ``hands_won`` counts hands with chips gained, ``stack_offs`` hands that took a seat's last chip.
+    ``exploitability`` (of what a seat did, Kuhn and Leduc) and ``audit`` are null elsewhere.
+
+    Args:
+        table: the table.
+        row: the match, over.
+        seed: its seed, as recorded.
+        decisions: its actions, in order.
+        names: who played; None is the seats' own names.
+        fallbacks: decisions that the reference made in a seat's stead.
+        forced_folds: decisions that were folded in a seat's stead.
     """
     n = table.seats
     net = [int(chips) for chips in row["net"][:n]]
     scored = int(row["scored"])
     hands = max(1, scored)
+    exact = table.name in GAMES
+    observed = observe_match(table, row["key"], decisions) if exact else []
     return {
         "table": table.name,
         "seats": n,
@@ -54,9 +66,9 @@ def results(
         "decisions": row["decisions"][:n].tolist(),
         "fallbacks": list(fallbacks) if fallbacks is not None else [0] * n,
         "forced_folds": list(forced_folds) if forced_folds is not None else [0] * n,
-        "exploitability": None,
-        "exploitability_coverage": None,
-        "exploitability_fill": None,
+        "exploitability": [exploitability(o.game, o) for o in observed] if exact else None,
+        "exploitability_coverage": [o.coverage for o in observed] if exact else None,
+        "exploitability_fill": observed[0].fill if exact else None,
         "audit": None,
         "hands": table.hands,
         "hands_played": int(row["dealt"]),
