@@ -26,6 +26,7 @@ COMMANDS = {
     "probe": Command("probe", "probe", "Gate a game, or any environment: passed or failed."),
     "train": Command("train", "train", "Learn a game, watched, resumable and graded."),
     "evaluate": Command("evaluate", "evaluate", "Grade a policy on baskets never trained on."),
+    "play": Command("play", "play", "Play an episode: a replay, a table, a picture."),
     "bench": Command("bench", "bench", "Throughput, as ratios from one run on one core."),
 }
 

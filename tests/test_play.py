@@ -1,0 +1,71 @@
+"""`wager play`: the replay it writes, what it prints, and how it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from wager.cli.main import main
+from wager.envs.grand_exchange import replay as replays
+from wager.envs.grand_exchange.market import served_seeds
+
+
+def test_a_served_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, picture = tmp_path / "r.json", tmp_path / "r.png"
+    arguments = ["play", "grand-exchange", "--task", "11", "--policy", "plain"]
+    assert main([*arguments, "--out", str(out), "--picture", str(picture)]) == 0
+    replay = replays.load(out)
+    assert replay["seed"] == served_seeds(12)[11]
+    assert replay["seats"] == ["plain"]
+    assert len(replay["inputs"]) == 1
+    text = capsys.readouterr().out
+    for line, item in zip(text.splitlines()[2:], replay["results"]["items"], strict=False):
+        assert line.startswith(item)
+    assert f"return {replay['results']['return']:+.2%}" in text
+    assert max(len(line.rstrip()) for line in text.splitlines()[:-1]) <= 80
+    with Image.open(picture) as image:
+        assert image.size == (1280, 664)
+
+
+def test_live_with_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "r.json"
+    arguments = ["play", "grand-exchange", "--market-seed", "60001", "--live", "--render", "ansi"]
+    assert main([*arguments, "--policy", "random", "--seed", "4", "--out", str(out)]) == 0
+    first = out.read_bytes()
+    assert len(replays.load(out)["inputs"]) == 60
+    text = capsys.readouterr().out
+    assert text.count("Grand Exchange  tick ") == 61
+    assert main([*arguments, "--policy", "random", "--seed", "4", "--out", str(out)]) == 0
+    assert out.read_bytes() == first
+    assert main([*arguments, "--policy", "random", "--seed", "5", "--out", str(out)]) == 0
+    assert out.read_bytes() != first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["chess"], "game must be one of: grand-exchange; got 'chess'"),
+        (["grand-exchange", "--policy", "informed"], "seat 'informed': no such policy"),
+        (["grand-exchange", "--task", "-1"], "task must be 0..9939999; got -1"),
+        (["grand-exchange", "--task", "1", "--market-seed", "1"], "not both"),
+        (["grand-exchange", "--seed", "-1"], "seed must be 0..9223372036854775807; got -1"),
+        (["grand-exchange", "--render", "human"], "render must be ansi; got 'human'"),
+        (["grand-exchange", "--picture", "none/p.png"], "cannot write none/p.png"),
+        (["grand-exchange", "--picture", "replay.json"], "two outputs name the same file"),
+        (["grand-exchange", "--policy", "sb3:none.zip"], "none.zip"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["play", *arguments]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert message in errors[-1]
+    assert list(tmp_path.iterdir()) == []
