@@ -11,30 +11,16 @@ from wager.envs.garble import constants as c
 from wager.envs.garble.lexicon import IDS
 from wager.envs.garble.policies import POLICIES, extreme
 from wager.envs.garble.records import OBSERVATION
+from wager.envs.garble.tables import play_tables
 from wager.envs.garble.vector import VectorGarble
-from wager.envs.rng import mix
 
 SEEDS = np.arange(60_000, 61_000)
 CHAIRS = range(5)
 
 
-def play(
-    seats: Sequence[str], noise_scale: float = 1.0, seeds: np.ndarray = SEEDS
-) -> tuple[np.ndarray, VectorGarble]:
+def play(seats: Sequence[str], noise_scale: float = 1.0) -> tuple[np.ndarray, VectorGarble]:
     """Scores (seeds, 5) of a table, and the table at its end."""
-    table = VectorGarble(len(seeds), noise_scale=noise_scale)
-    table.reset(seeds)
-    actions = np.zeros((len(seeds), 5, 15), np.int64)
-    keys = np.zeros((len(seeds), 5), np.uint64)
-    turn = 0
-    while not table.done:
-        keys[:] = [mix(turn, seat) for seat in CHAIRS]
-        keys ^= seeds[:, None].astype(np.uint64) << np.uint64(20)
-        for name in set(seats):
-            plays = np.tile([seat == name for seat in seats], (len(seeds), 1))
-            POLICIES[name].act(table.seen, keys, plays, actions)
-        table.step(actions)
-        turn += 1
+    table = play_tables(seats, SEEDS, noise_scale=noise_scale)
     return table.seen["score"].copy(), table
 
 
@@ -219,3 +205,13 @@ def test_what_the_shark_asserts() -> None:
     assert act("shark", seen)[10:] == [1, 1, 5, 0, 90]
     assert extreme(1, IDS["1"], False, 1) == 1
     assert extreme(9, IDS["9"], False, 0) == 0
+
+
+def test_tables_by_row_and_bad_seats() -> None:
+    names = np.array([["quoter"] * 5, ["shark", *["quoter"] * 4]])
+    both = play_tables(names, [7, 8])
+    assert (both.states[0] == play_tables(names[0], [7]).states[0]).all()
+    assert (both.states[1] == play_tables(names[1], [8]).states[0]).all()
+    for bad in (["quoter"] * 4, ["quoter"] * 4 + ["nobody"], "quoter"):
+        with pytest.raises(ValueError, match="seats"):
+            play_tables(bad, [1])

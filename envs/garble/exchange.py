@@ -1,6 +1,6 @@
-"""The exchange: a turn from the decisions to the next open, for every row of a batch.
+"""The exchange: one turn of one row, from the decisions to the next open.
 
-Everything below is one order: lines go out seat by seat, then confirms resolve seat by seat.
+Lines go out seat by seat, then confirms resolve seat by seat.
 """
 
 from __future__ import annotations
@@ -224,30 +224,25 @@ def _confirm(state: Records, seat: int, decision: Records) -> None:
 
 
 @kernel
-def advance(states: Records, decisions: Records, rewards: NDArray[np.float64]) -> None:
-    """Play one turn in every row that is not done.
+def advance(state: Records, decisions: Records, rewards: NDArray[np.float64]) -> None:
+    """Play one turn of a row that is not done.
 
-    ``states`` (batch,), ``decisions`` (batch, 5), whose result fields are written, ``rewards``
-    (batch, 5): the change of portfolio / hold at the played turn's prices since the turn before at
-    its own (1 at the start), so an episode's rewards sum to the unclamped score less 1.
+    ``decisions`` (5,), whose result fields are written; ``rewards`` (5,): the change of portfolio /
+    hold at the played turn's prices since the turn before at its own (1 at the start), so an
+    episode's rewards sum to the unclamped score less 1.
     """
+    turn = i64(state["turn"])
     terms = np.empty(TERMS, np.uint8)
-    for row in range(len(states)):
-        state = states[row]
-        rewards[row] = 0.0
-        if state["done"]:
-            continue
-        turn = i64(state["turn"])
-        state["heard"][turn % 2] = 0
-        state["heard_terms"][turn % 2] = 0
-        for seat in range(SEATS):
-            decisions[row, seat]["opened"] = 0
-            _transmit(state, seat, decisions[row, seat], terms)
-        for seat in range(SEATS):
-            _confirm(state, seat, decisions[row, seat])
-        for seat in range(SEATS):
-            value = portfolio(state, seat, turn) / hold(state, seat, turn)
-            rewards[row, seat] = value - state["value"][seat]
-            state["value"][seat] = value
-        state["turn"] = turn + 1
-        state["done"] = turn + 1 >= state["turns"]
+    state["heard"][turn % 2] = 0
+    state["heard_terms"][turn % 2] = 0
+    for seat in range(SEATS):
+        decisions[seat]["opened"] = 0
+        _transmit(state, seat, decisions[seat], terms)
+    for seat in range(SEATS):
+        _confirm(state, seat, decisions[seat])
+    for seat in range(SEATS):
+        value = portfolio(state, seat, turn) / hold(state, seat, turn)
+        rewards[seat] = value - state["value"][seat]
+        state["value"][seat] = value
+    state["turn"] = turn + 1
+    state["done"] = turn + 1 >= state["turns"]

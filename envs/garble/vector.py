@@ -20,10 +20,9 @@ from .constants import (
     SEATS,
     TURNS,
 )
-from .exchange import advance
 from .records import DECISION, OBSERVATION, STATE, Records
 from .setup import set_up
-from .view import SeatViews, observe
+from .view import SeatViews, observe, play_turn
 
 ActionKind = Literal["offers", "words"]
 
@@ -147,8 +146,7 @@ class VectorGarble:
         if self.done:
             raise InputError("the episodes are over: reset before the next step")
         rewards = np.empty((self.num_envs, SEATS))
-        advance(self.states, self.decisions, rewards)
-        observe(self.states, self.seen)
+        play_turn(self.states, self.decisions, rewards, self.seen)
         return rewards
 
     def action_masks(self) -> NDArray[np.int8]:

@@ -28,7 +28,7 @@ from .constants import (
     T_SETTLED,
     WINDOW,
 )
-from .exchange import hold, portfolio, priced_turn
+from .exchange import advance, hold, portfolio, priced_turn
 from .records import OBSERVATION, Records
 
 
@@ -76,6 +76,47 @@ def _observe_traffic(state: Records, seat: int, seen: Records) -> None:
 
 
 @kernel
+def _observe_row(state: Records, seen: Records) -> None:
+    turn = i64(state["turn"])
+    now = priced_turn(state)
+    noise = float(state["interference"][now])
+    for seat in range(SEATS):
+        s = seen[seat]
+        if s["turns"] == 0:
+            s["seat"] = seat
+            s["turns"] = state["turns"]
+            s["curve"][:] = state["curve"]
+            s["surplus"] = state["surplus"][seat]
+            s["demand"] = state["demand"][seat]
+            s["premium"] = state["premium"][seat]
+            s["quota"] = state["quota"][seat]
+        s["turn"] = turn
+        s["interference"] = noise
+        s["band"] = min(3, i64(noise / BAND_WIDTH))
+        burst = i64(state["burst"][now])
+        s["burst"] = burst
+        s["burst_at"] = state["burst_at"][now] if burst else 0.0
+        s["burst_len"] = i64(state["burst_len"][now]) if burst else 0
+        s["prices"][:] = state["prices"][now]
+        s["previous_prices"][:] = state["prices"][max(0, now - 1)]
+        s["cash"] = state["cash"][seat]
+        s["units"][:] = state["units"][seat]
+        s["airtime"] = state["airtime"][seat]
+        worth = portfolio(state, seat, now)
+        base = hold(state, seat, now)
+        s["portfolio"] = worth
+        s["hold"] = base
+        s["score"] = worth / base
+        s["sent"] = state["sent"][seat]
+        s["confirm"][:] = state["confirms"][seat]
+        _observe_traffic(state, seat, s)
+        _observe_tickets(state, seat, s)
+        for i in range(i64(s["num_deals"]), i64(state["num_deals"])):
+            s["tape"][i] = state["tape"][i]
+        s["num_deals"] = state["num_deals"]
+
+
+@kernel
 def observe(states: Records, seen: Records) -> None:
     """Write what each seat sees at the open of the turn into ``seen`` (batch, 5).
 
@@ -83,44 +124,23 @@ def observe(states: Records, seen: Records) -> None:
     new settlements are written.
     """
     for row in range(len(states)):
-        state = states[row]
-        turn = i64(state["turn"])
-        now = priced_turn(state)
-        noise = float(state["interference"][now])
-        for seat in range(SEATS):
-            s = seen[row, seat]
-            if s["turns"] == 0:
-                s["seat"] = seat
-                s["turns"] = state["turns"]
-                s["curve"][:] = state["curve"]
-                s["surplus"] = state["surplus"][seat]
-                s["demand"] = state["demand"][seat]
-                s["premium"] = state["premium"][seat]
-                s["quota"] = state["quota"][seat]
-            s["turn"] = turn
-            s["interference"] = noise
-            s["band"] = min(3, i64(noise / BAND_WIDTH))
-            burst = i64(state["burst"][now])
-            s["burst"] = burst
-            s["burst_at"] = state["burst_at"][now] if burst else 0.0
-            s["burst_len"] = i64(state["burst_len"][now]) if burst else 0
-            s["prices"][:] = state["prices"][now]
-            s["previous_prices"][:] = state["prices"][max(0, now - 1)]
-            s["cash"] = state["cash"][seat]
-            s["units"][:] = state["units"][seat]
-            s["airtime"] = state["airtime"][seat]
-            worth = portfolio(state, seat, now)
-            base = hold(state, seat, now)
-            s["portfolio"] = worth
-            s["hold"] = base
-            s["score"] = worth / base
-            s["sent"] = state["sent"][seat]
-            s["confirm"][:] = state["confirms"][seat]
-            _observe_traffic(state, seat, s)
-            _observe_tickets(state, seat, s)
-            for i in range(i64(s["num_deals"]), i64(state["num_deals"])):
-                s["tape"][i] = state["tape"][i]
-            s["num_deals"] = state["num_deals"]
+        _observe_row(states[row], seen[row])
+
+
+@kernel
+def play_turn(
+    states: Records, decisions: Records, rewards: NDArray[np.float64], seen: Records
+) -> None:
+    """``advance`` and ``observe`` every row that is not done: row by row, while it is in cache.
+
+    ``states`` (batch,), ``decisions``, ``rewards`` and ``seen`` (batch, 5).
+    """
+    for row in range(len(states)):
+        if states[row]["done"]:
+            rewards[row] = 0.0
+        else:
+            advance(states[row], decisions[row], rewards[row])
+            _observe_row(states[row], seen[row])
 
 
 class SeatViews(Mapping[str, NDArray[Any]]):
