@@ -104,7 +104,7 @@ def probe(
             report = _environment(
                 env, reference, baseline or "random", seeds, seed or 0, margin or 0.0, seat
             )
-    report.print(Console(soft_wrap=True))
+    report.print(Console())
     write(report, json, junit, summary)
     return 0 if report.passed else 1
 

@@ -189,8 +189,8 @@ def _liquidity_lines(served: Split) -> list[Verdict]:
     price, flow = np.log(served.price), np.log(served.flow)
     price_rank, flow_rank = (rankdata(x, axis=None).reshape(price.shape) for x in (price, flow))
     return [
-        _correlation_line("liquidity_correlation", price, flow, "log flow with log price"),
-        _correlation_line("liquidity_rank_correlation", price_rank, flow_rank, "the same by rank"),
+        _correlation_line("liquidity_by_price", price, flow, "log flow with log price"),
+        _correlation_line("liquidity_by_rank", price_rank, flow_rank, "the same by rank"),
     ]
 
 

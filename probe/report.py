@@ -164,21 +164,20 @@ class Report:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=box.SIMPLE_HEAD, title=f"wager probe {self.subject}")
+        count, split = self.seeds["count"], self.seeds["split"]
+        table = Table(title=f"{self.subject}: {count:,} seeds, {split}", box=box.SIMPLE_HEAD)
         table.add_column("", no_wrap=True)
         table.add_column("line", no_wrap=True)
         table.add_column("measured", justify="right", no_wrap=True)
         table.add_column("95% interval", justify="right", no_wrap=True)
         table.add_column("must hold")
-        table.add_column("n", justify="right", no_wrap=True)
         for line in self.lines:
             table.add_row(
                 Text("ok", "green") if line else Text("FAIL", "bold red"),
                 Text(line.name),
-                Text(amount(line.value, line.unit)),
+                Text(amount(line.value, line.unit).removesuffix(" points")),
                 Text(span(line.low, line.high, line.unit)),
-                Text(rule(line)),
-                str(line.n),
+                Text(rule(line).replace(" points", "")),
             )
         console.print(table)
         if self.figures:

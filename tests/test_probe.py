@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import aec_to_parallel, parallel_to_aec
+from rich.console import Console
 
 from wager.envs.errors import InputError
 from wager.envs.files import canonical
@@ -369,6 +370,15 @@ def test_every_form_of_a_report_says_the_same(tmp_path: Any) -> None:
     assert markdown.startswith("before\n### wager probe pkg.mod:make: FAILED, 2 of 3 lines: bad, l")
     assert 'a \\| b &lt;c> & "d"' in markdown
     assert "\u2705 | good | +25.00 points | [+20.00, +30.00] | low > +10.00 points | 9" in markdown
+
+
+def test_the_table_fits_a_terminal_of_80_columns() -> None:
+    console = Console(force_terminal=True, width=80, no_color=True, record=True)
+    _report().print(console)
+    text = console.export_text()
+    assert "low > +10.00" in text
+    assert "[+20.00, +30.00]" in text
+    assert "FAILED, 2 of 3 lines: bad, lost" in text
 
 
 def test_outputs_are_checked_before_the_work(tmp_path: Any) -> None:

@@ -216,7 +216,7 @@ def _moody() -> Any:
         ),
         pytest.param(
             World(fill=volume_tied_to_price),
-            {"liquidity_correlation", "liquidity_rank_correlation"},
+            {"liquidity_by_price", "liquidity_by_rank"},
             id="volume tied to price",
         ),
         pytest.param(
