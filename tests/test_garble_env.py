@@ -72,7 +72,8 @@ def test_presets_and_arguments() -> None:
         ({"noise_scale": "1"}, "noise_scale"),
         ({"preset": "calm"}, "preset"),
         ({"action": "text"}, "action"),
-        ({"render_mode": "human"}, "render_mode"),
+        ({"render_mode": "video"}, "render_mode"),
+        ({"perspective": "seat_5"}, "perspective"),
     ):
         with pytest.raises(ValueError, match=name):
             ParallelGarble(**bad)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
@@ -14,12 +17,15 @@ from ..errors import InputError, check_int
 from . import constants as c
 from .lexicon import GAP, MAX_WORDS
 from .records import OBSERVATION, Records
+from .render import frame
 from .results import episode_results, turn_events
+from .scene import public_view, seat_view
 from .speech import (
     Decision,
     check_decision,
     composed_line,
     cut_notes,
+    decision_of,
     hear,
     seat_aliases,
     write_decision,
@@ -112,7 +118,9 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
     is the unclamped score less 1, at least -1. An episode terminates after ``turns`` turns.
 
     Arguments: ``turns`` 6..24 (12), ``noise_scale`` 0..2 (1.0), or a ``preset``: standard, storm,
-    long-session.
+    long-session. ``render_mode`` "ansi" (text), "rgb_array" (a picture; the ``render`` extra) or
+    "human" (the text is printed at every turn) shows the public board or, with ``perspective`` an
+    agent's name, what that seat knows; never more. A replay shows the truth (``replay.frames``).
 
     ``play`` takes a seat's decision in text; ``lines`` and ``hear`` give a turn's lines as said and
     as heard, ``events`` and ``results`` what came of it, ``notes`` each seat's notes; ``table`` is
@@ -121,7 +129,8 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
 
     metadata: ClassVar[dict[str, Any]] = {
         "name": "garble_v0",
-        "render_modes": [],
+        "render_modes": ["human", "ansi", "rgb_array"],
+        "render_fps": 1,
         "is_parallelizable": True,
     }
 
@@ -132,6 +141,7 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         preset: str | None = None,
         action: ActionKind = "offers",
         render_mode: str | None = None,
+        perspective: str | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             modes = ", ".join(["None", *self.metadata["render_modes"]])
@@ -139,6 +149,10 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         self.table = VectorGarble(1, turns, noise_scale, preset, action)
         self.render_mode = render_mode
         self.possible_agents = [f"seat_{seat}" for seat in range(c.SEATS)]
+        if perspective is not None and perspective not in self.possible_agents:
+            agents = ", ".join(["None", *self.possible_agents])
+            raise InputError(f"perspective must be one of {agents}; got {perspective!r}")
+        self.perspective = perspective
         self.agents: list[str] = []
         self.observation_spaces = {agent: observation_space() for agent in self.possible_agents}
         self.action_spaces = {
@@ -207,6 +221,8 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         self.reason = ""
         self._texts = {}
         self.notes = [""] * c.SEATS
+        if self.render_mode == "human":
+            self.render()
         return self._observations(), self._infos()
 
     def step(self, actions: Mapping[str, NDArray[np.integer]]) -> Step:
@@ -225,16 +241,7 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         """
         if not self.agents:
             return {}, {}, {}, {}, {}
-        actions = np.zeros((1, c.SEATS, len(self.table.sizes)), np.int64)
-        texts: dict[int, Decision] = {}
-        for agent, decision in decisions.items():
-            if agent not in self.possible_agents:
-                raise InputError(f"no agent {agent!r}: {', '.join(self.possible_agents)}")
-            seat = self.possible_agents.index(agent)
-            if isinstance(decision, Decision):
-                texts[seat] = check_decision(decision)
-            else:
-                actions[0, seat] = self._checked(agent, decision)
+        actions, texts = self._rows(decisions)
         self.table.compose(actions)
         records = self.table.decisions[0]
         self._texts = {}
@@ -247,6 +254,8 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         if ended:
             self.agents = []
             self.reason = "complete"
+        if self.render_mode == "human":
+            self.render()
         return (
             self._observations(),
             dict(zip(agents, rewards.tolist(), strict=True)),
@@ -268,6 +277,65 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         channel = int(state["channel"][sender])
         turn = int(state["turn"]) - 1
         return hear(state, turn, sender, listener, self.lines[sender], channel)
+
+    def spoken(
+        self, decisions: Mapping[str, Decision | NDArray[np.integer]]
+    ) -> dict[str, Decision]:
+        """The same decisions, an action as the line of text and the confirm that it composes now.
+
+        Raises:
+            InputError: as ``play``.
+        """
+        table = copy.copy(self.table)
+        table.seen = self.table.seen.copy()
+        table.seen["airtime"] = c.AIRTIME  # the meter cuts a line when it is played
+        table.decisions = np.zeros_like(self.table.decisions)
+        actions, texts = self._rows(decisions)
+        table.compose(actions)
+        records = zip(self.possible_agents, table.decisions[0], strict=True)
+        return {
+            agent: texts.get(seat) or decision_of(record, self.aliases)
+            for seat, (agent, record) in enumerate(records)
+            if agent in decisions
+        }
+
+    def render(self) -> Any:
+        """The public board, or what ``perspective`` knows: str, uint8 (720, 1280, 3), or None.
+
+        Raises:
+            MissingExtraError: for a picture without the ``render`` extra.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() shows nothing: the env was made without a render_mode")
+            return None
+        if self.seed is None:
+            raise ResetNeeded("call reset() first: no episode is under way")
+        if self.perspective is None:
+            view = public_view(self.state_record)
+        else:
+            seat = self.possible_agents.index(self.perspective)
+            view = seat_view(self.state_record, self.table.seen[0, seat], self.lines)
+        shown = frame(view, self.render_mode)
+        if self.render_mode == "human":
+            print(shown)
+            return None
+        return shown
+
+    def _rows(
+        self, decisions: Mapping[str, Decision | NDArray[np.integer]]
+    ) -> tuple[NDArray[np.int64], dict[int, Decision]]:
+        """Actions (1, 5, columns), and by seat the decisions in text."""
+        actions = np.zeros((1, c.SEATS, len(self.table.sizes)), np.int64)
+        texts: dict[int, Decision] = {}
+        for agent, decision in decisions.items():
+            if agent not in self.possible_agents:
+                raise InputError(f"no agent {agent!r}: {', '.join(self.possible_agents)}")
+            seat = self.possible_agents.index(agent)
+            if isinstance(decision, Decision):
+                texts[seat] = check_decision(decision)
+            else:
+                actions[0, seat] = self._checked(agent, decision)
+        return actions, texts
 
     def _checked(self, agent: str, action: object) -> NDArray[np.int64]:
         array = np.asarray(action)

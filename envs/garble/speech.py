@@ -22,9 +22,9 @@ from .constants import (
     SENT,
     SILENT,
 )
-from .lexicon import MAX_WORDS, TEXTS, normalise, word_ids
+from .lexicon import COMMODITIES, MAX_WORDS, TEXTS, normalise, word_ids
 from .records import Records
-from .wire import burst_span, check_terms, deliver, heard_text
+from .wire import SIDES, burst_span, check_terms, deliver, heard_text
 
 _NEWLINES = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -148,6 +148,23 @@ def composed_line(record: Records) -> str:
     ids = [*record["words"][: n - 1], record["last_word"]]
     runes = int(record["runes"])
     return " ".join(TEXTS[i] for i in ids)[:runes].ljust(runes)
+
+
+def decision_of(record: Records, aliases: Sequence[str]) -> Decision:
+    """The decision in text that a row of ``DECISION``, composed of numbers, comes to."""
+    channel, ticket = int(record["channel"]), int(record["ticket"])
+    confirm = Confirm(
+        ticket,
+        SIDES[int(record["side"]) - 1],
+        int(record["qty"]),
+        COMMODITIES[int(record["commodity"])],
+        int(record["price"]),
+    )
+    return Decision(
+        composed_line(record),
+        "radio" if channel == RADIO else aliases[channel - 1],
+        confirm if ticket else None,
+    )
 
 
 def hear(state: Records, turn: int, sender: int, listener: int, line: str, channel: int) -> str:
