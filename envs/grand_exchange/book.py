@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..jit import i64, kernel
 from .constants import BUY, PRIORITY, QUANTITY, RULES, SELL, Rules
+from .reference import reference
 from .statistics import crossings, median
-from .strategies import plain, scatter
+from .strategies import Seen, plain, scatter
 
 if TYPE_CHECKING:
     from .market import Market
@@ -271,7 +272,7 @@ def offers_from_decision(market: Market, decision: NDArray[np.int64]) -> list[Of
     ]
 
 
-def _visible(market: Market) -> tuple[NDArray[Any], ...]:
+def _visible(market: Market) -> Seen:
     """What a policy's kernel reads before the first held-out tick, as a batch of one."""
     prices = np.array([item.visible_prices(market.visible) for item in market.items], np.int64)
     volumes = np.array([item.visible_volumes(market.visible) for item in market.items], np.int64)
@@ -288,13 +289,16 @@ def _visible(market: Market) -> tuple[NDArray[Any], ...]:
 def plain_orders(market: Market) -> list[Offer]:
     """The plain reference's offers: the strategy that defines viability, frozen."""
     decision = np.empty((1, len(market.items), 4), np.int64)
-    plain(*_visible(market), decision)  # type: ignore[call-arg]
+    plain(*_visible(market), decision)
     return offers_from_decision(market, decision[0])
 
 
 def reference_orders(market: Market) -> list[Offer]:
     """The reference policy's offers, from the visible window alone."""
-    return plain_orders(market)
+    decision = np.empty((1, len(market.items), 4), np.int64)
+    seen = _visible(market)
+    reference(*seen, np.zeros_like(seen[2]), np.zeros_like(seen[5]), decision)
+    return offers_from_decision(market, decision[0])
 
 
 class _Rng(Protocol):

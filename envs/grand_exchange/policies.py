@@ -10,7 +10,7 @@ quantity, priority.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +49,6 @@ class Truth:
         return cls(markets.reverting, markets.fundamentals)
 
 
-_Int: TypeAlias = NDArray[np.int64]
-_Seen: TypeAlias = tuple[_Int, _Int, _Int, NDArray[np.float64], _Int, _Int]
-
-
 class Oracle(Protocol):
     """A decision from what a seat sees and the truth besides: a yardstick, never seated."""
 
@@ -63,7 +59,7 @@ class Oracle(Protocol):
         ...
 
 
-def _seen(observations: Observations) -> _Seen:
+def _seen(observations: Observations) -> strategies.Seen:
     """What the kernels read, in their order, as contiguous arrays of their types."""
     return (
         np.ascontiguousarray(observations["prices"], np.int64),
@@ -75,7 +71,7 @@ def _seen(observations: Observations) -> _Seen:
     )
 
 
-def _held(observations: Observations) -> tuple[_Int, _Int]:
+def _held(observations: Observations) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """What the reference's kernel reads besides: stock, and the ticks that have passed."""
     return (
         np.ascontiguousarray(observations["stock"], np.int64),

@@ -1,18 +1,18 @@
-"""The reference trader: reads each line with the generator's own model, then spends one purse.
+"""The reference trader: it reads each line with the generator's own model, then spends one purse.
 
 **Reading.** A buy limit names its tier, so the spread of an item's mispricing is public. A Kalman
 filter of "drifting fundamental plus AR(1) mispricing" gives the fundamental; an item is refused if
 its line is likelier as a random walk.
 
-**Trading.** A reservation does its work once, so the purse is the scarce good, and it has one shadow
-price: the least margin that a round trip must earn. That margin sets the limits of every item,
-``depth`` spreads under and about as many over the fundamental: the wider the spread, the nearer the
-limits. An item's size is its flow times the ticks on which a price reaches the buy limit, less a
-reserve, since gp that find no seller earn nothing. The margin is bisected until the reservations
-just spend the purse. Thin items thus fill up at near limits, deep ones take the rest at wide ones.
+**Trading.** A reservation does its work once, so gp are scarce and have one shadow price: the least
+margin that a round trip must earn. It sets the limits of every item, ``depth`` spreads under the
+fundamental and about as many over it, where the least round trip earns just that. An item's size
+is its flow times the ticks that should reach the buy limit, less a reserve, for gp that find no
+seller earn nothing. The margin is bisected until the reservations just spend the purse: thin items
+fill at near limits, deep ones take the rest at far ones.
 
-**Deciding again.** After the first decision of an episode gp come back, idle or earned: no reserve
-is kept, the purse counts for several turns, and stock goes as soon as it is over its fundamental.
+**Deciding again.** After an episode's first decision gp come back, idle or earned: there is no
+reserve, the purse counts for several turns, and stock goes as soon as it is over its fundamental.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from .constants import (
     TIERS,
 )
 
-RESERVE = 1.7
+# The four figures maximise the mean return on training baskets: the first two of one decision, on
+# 10,000,000..10,019,999 (a tenth more or less of either moves it by 0.1 points at most); the others
+# of a decision a tick, on 10,000,000..10,000,999.
+RESERVE = 1.75
 """Binomial sds by which an offer is smaller than the expected count of ticks under its limit."""
-SELL_NEARER = 0.08
+SELL_NEARER = 0.1
 """Spreads by which a sell limit is nearer to the fundamental than the buy limit."""
 TURN = 10.0
 """Ticks in which gp come back, when there is more than one decision."""
 LATER_SELL = 0.1
 """Spreads over the fundamental at which stock is sold, when gp can be used again."""
-# The four figures are the best of grids and simplex searches over the mean return on the training
-# baskets 10,000,000..10,019,999 (one decision; +-10% of each moves it by under 0.05 points) and
-# 10,000,000..10,000,999 (a decision a tick).
 
 _LIMITS = np.array([tier.buy_limit for tier in TIERS])
 _SPREADS = np.array([tier.spread for tier in TIERS])
@@ -118,6 +118,35 @@ def fillable(depth: float, ticks: int, reserve: float) -> float:
 
 
 @kernel
+def ask(
+    knob: float,
+    first: bool,
+    ticks_left: int,
+    fundamentals: NDArray[np.float64],
+    spreads: NDArray[np.float64],
+    flow: NDArray[np.float64],
+    stock: NDArray[np.int64],
+    room: NDArray[np.int64],
+    depth: NDArray[np.float64],
+    units: NDArray[np.float64],
+) -> float:
+    """The ``depth`` and the ``units`` of every item (items,), in place; their reservations, gp.
+
+    ``knob`` says how scarce gp are: from -1 (free) to 0 the reserve grows to its full size, from 0
+    on the margin does. ``flow`` is in units a tick; at most ``room`` (items,) units are asked for.
+    """
+    margin = max(0.0, knob)
+    reserve = RESERVE * min(1.0, 1.0 + knob) if first else 0.0
+    cost = 0.0
+    for i in range(len(units)):
+        depth[i] = depth_of(margin, spreads[i])
+        wanted = flow[i] * fillable(depth[i], ticks_left, reserve) - stock[i]
+        units[i] = max(0.0, min(wanted, float(room[i])))
+        cost += units[i] * fundamentals[i] * (1.0 - depth[i] * spreads[i])
+    return cost
+
+
+@kernel
 def trade(
     fundamentals: NDArray[np.float64],
     reverting: NDArray[np.bool_],
@@ -136,47 +165,61 @@ def trade(
     """
     batch, n = buy_limits.shape
     spreads = tier_spreads(buy_limits)
+    room = np.maximum(0, buy_limits - units_bought) * reverting
     flow = np.empty(n)
-    units = np.empty(n)
     depth = np.empty(n)
+    units = np.empty(n)
     for row in range(batch):
         left = ticks_left[row]
         first = tick[row] == 0
-        reserve = RESERVE if first else 0.0
         turns = 1.0 if first else 1.0 + left / TURN
         for i in range(n):
             flow[i] = FILL_SHARE * volumes[row, i].mean()
-        low, high = 0.0, 1.0
+        low, high = -1.0, 1.0
         cost = 0.0
         for step in range(_BISECTIONS + 1):
-            # the last round is played at the margin that the purse is known to pay for
-            margin = high if step == _BISECTIONS else 0.5 * (low + high)
-            cost = 0.0
-            for i in range(n):
-                depth[i] = depth_of(margin, spreads[row, i])
-                wanted = flow[i] * fillable(depth[i], left, reserve) - stock[row, i]
-                room = float(buy_limits[row, i] - units_bought[row, i])
-                units[i] = max(0.0, min(wanted, room)) if reverting[row, i] else 0.0
-                cost += units[i] * fundamentals[row, i] * (1.0 - depth[i] * spreads[row, i])
+            # the last round is played at a knob that the purse is known to pay for
+            knob = high if step == _BISECTIONS else 0.5 * (low + high)
+            cost = ask(
+                knob,
+                first,
+                left,
+                fundamentals[row],
+                spreads[row],
+                flow,
+                stock[row],
+                room[row],
+                depth,
+                units,
+            )
             if cost > turns * purse[row]:
-                low = margin
+                low = knob
             else:
-                high = margin
+                high = knob
         share = min(1.0, purse[row] / cost) if cost > 0.0 else 0.0
+        spare = cost * share
+        cheapest = -1
         for i in range(n):
-            spread = spreads[row, i]
+            decisions[row, i] = 0
             above = depth[i] - SELL_NEARER
             if not first:
                 above = min(above, LATER_SELL)
-            buy = math.floor(fundamentals[row, i] * (1.0 - depth[i] * spread))
-            sell = math.ceil(fundamentals[row, i] * (1.0 + above * spread))
-            decisions[row, i] = 0
+            buy = max(1, math.floor(fundamentals[row, i] * (1.0 - depth[i] * spreads[row, i])))
+            sell = math.ceil(fundamentals[row, i] * (1.0 + above * spreads[row, i]))
+            quantity = round(units[i] * share)
             if left <= 1 or not reverting[row, i]:  # sell at any price
-                buy, sell = 1, 2
-            elif buy >= 1:
-                decisions[row, i, QUANTITY] = math.floor(units[i] * share)
-            decisions[row, i, BUY] = max(1, buy)
-            decisions[row, i, SELL] = max(2, buy + 1, sell)
+                buy, sell, quantity = 1, 2, 0
+            if quantity == 0 and stock[row, i] == 0:
+                continue
+            decisions[row, i, BUY] = buy
+            decisions[row, i, SELL] = max(buy + 1, sell)
+            decisions[row, i, QUANTITY] = quantity
+            spare -= quantity * buy
+            if quantity > 0 and (cheapest < 0 or buy < decisions[row, cheapest, BUY]):
+                cheapest = i
+        if cheapest >= 0:  # takes what rounding the units left over or overspent
+            more = math.floor(spare / decisions[row, cheapest, BUY])
+            decisions[row, cheapest, QUANTITY] = max(0, decisions[row, cheapest, QUANTITY] + more)
 
 
 @kernel

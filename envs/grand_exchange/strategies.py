@@ -8,6 +8,7 @@ Shapes: ``prices`` and ``volumes`` int64 (batch, items, visible); ``buy_limits``
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,16 @@ from ..jit import kernel
 from ..rng import uniform
 from .constants import BUY, FILL_SHARE, PRIORITY, QUANTITY, SELL, TAX
 from .statistics import crossings, mean_and_sd, median
+
+Seen: TypeAlias = tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+]
+"""``prices, volumes, buy_limits, purse, units_bought, ticks_left``, as a kernel takes them."""
 
 HALF_SD_TAIL = 0.5 * math.erfc(0.5 / math.sqrt(2.0))
 """P(Z < -0.5): how often a price lies under the plain reference's buy limit."""
