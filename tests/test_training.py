@@ -26,6 +26,7 @@ from wager.envs.errors import InputError
 from wager.envs.files import digest
 from wager.envs.grand_exchange.market import build_markets
 from wager.envs.grand_exchange.policies import POLICIES, first_observations, one_shot_returns
+from wager.envs.grand_exchange.vector import GrandExchangeVector
 from wager.envs.seeds import TRAIN_LOW
 from wager.probe.report import SCHEMA_FILE
 from wager.training import loop
@@ -35,6 +36,7 @@ from wager.training.progress import Progress
 from wager.training.results import compare, figure, show
 from wager.training.runs import Checkpoint, Run
 from wager.training.task import Plan
+from wager.wrappers.grand_exchange import FEATURES, features_of, native_actions
 
 TINY: dict[str, Any] = {"envs": 16, "batch": 8, "width": 8, "rollouts": 4, "seed": 3}
 
@@ -56,10 +58,10 @@ def quiet() -> Progress:
 def network(**kwargs: Any) -> BasketPolicy:
     torch.manual_seed(0)
     policy = BasketPolicy(
-        spaces.Box(-10, 10, (6 * 16,), np.float32),
+        spaces.Box(-10, 10, (6 * len(FEATURES),), np.float32),
         spaces.Box(-1, 1, (6 * 4,), np.float32),
         lambda _: 1e-3,
-        item_features=16,
+        item_features=len(FEATURES),
         item_actions=4,
         **kwargs,
     )
@@ -80,7 +82,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("items", [2, 4, 6, 9])
 def test_reordering_items_reorders_actions_and_keeps_the_value(items: int) -> None:
     policy = network(width=8)
-    seen = torch.randn(5, items, 16)
+    seen = torch.randn(5, items, len(FEATURES))
     order = torch.randperm(items, generator=torch.Generator().manual_seed(1))
     means = policy.get_distribution(seen.flatten(1)).mode().reshape(5, items, 4)
     moved = policy.get_distribution(seen[:, order].flatten(1)).mode().reshape(5, items, 4)
@@ -93,7 +95,7 @@ def test_reordering_items_reorders_actions_and_keeps_the_value(items: int) -> No
 
 def test_an_item_sees_the_rest_of_the_basket() -> None:
     policy = network(width=8)
-    seen = torch.randn(1, 6, 16)
+    seen = torch.randn(1, 6, len(FEATURES))
     other = seen.clone()
     other[:, 5] += 1.0
     first, second = (policy.get_distribution(x.flatten(1)).mode() for x in (seen, other))
@@ -102,7 +104,7 @@ def test_an_item_sees_the_rest_of_the_basket() -> None:
 
 def test_log_probabilities_are_those_of_the_actions_drawn() -> None:
     policy = network(width=8, log_std_init=-0.7)
-    seen = torch.randn(7, 6 * 16)
+    seen = torch.randn(7, 6 * len(FEATURES))
     actions, values, log_prob = policy(seen)
     again, expected, entropy = policy.evaluate_actions(seen, actions)
     torch.testing.assert_close(values, again)
@@ -115,6 +117,31 @@ def test_log_probabilities_are_those_of_the_actions_drawn() -> None:
     np.testing.assert_allclose(
         entropy.detach().numpy(), stats.norm(0, sd).entropy().sum(), rtol=1e-5
     )
+
+
+def test_grouped_rows_share_baskets_and_are_paid_their_lead() -> None:
+    plan = Plan(steps=8, envs=8, group=4)
+    env, alone = (
+        GrandExchangeTask(20).vec_env(plan),
+        GrandExchangeVector(8, autoreset_mode="Disabled"),
+    )
+    env.seed(50)
+    seen = env.reset()
+    alone.reset(seed=[50] * 4 + [54] * 4)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        public = alone.unwrapped._observations()
+        np.testing.assert_array_equal(seen, features_of(public))
+        np.testing.assert_array_equal(seen[0], seen[3])
+        assert (seen[0] != seen[4]).any()
+        actions = rng.uniform(-1, 1, (8, 24)).astype(np.float32)
+        seen, rewards, dones, _ = env.step(actions)
+        returns = alone.step(native_actions(public, actions))[1]
+        for row in range(8):
+            group = range(4) if row < 4 else range(4, 8)
+            others = np.mean([returns[k] for k in group if k != row])
+            assert rewards[row] == pytest.approx(10 * (returns[row] - others), abs=1e-6)
+        alone.reset(options={"reset_mask": dones})
 
 
 def test_a_short_run_learns_and_leaves_everything(trained: Path) -> None:
@@ -238,6 +265,7 @@ def test_a_spent_budget_is_the_larger_share() -> None:
         ({"minutes": float("nan")}, "minutes must be above 0 .*got nan"),
         ({"steps": 0}, "steps must be 1.*got 0"),
         ({"steps": 10, "envs": 0}, "envs must be 2.*got 0"),
+        ({"steps": 10, "envs": 10}, "envs must be a multiple of 4; got 10"),
         ({"steps": 10, "seed": -1}, "seed must be 0.*got -1"),
         ({"steps": 10, "threads": 0}, "threads must be 1.*got 0"),
         ({"steps": 10, "learning_rate": 2.0}, "learning_rate must be between"),

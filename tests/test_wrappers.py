@@ -116,6 +116,7 @@ def test_features_are_what_their_names_say() -> None:
                 "log stock / flow a tick": np.log1p(7 / flow),
                 "purse / worth": purse / worth - 1,
                 "log ticks left / visible": 0.0,
+                "log buy limit": 0.5 * np.log(seen["buy_limits"][row, i]) - 3,
             }
             assert list(expected) == list(FEATURES)
             np.testing.assert_allclose(found[row, i], list(expected.values()), atol=2e-5)
@@ -151,9 +152,9 @@ def test_actions_in_documented_units() -> None:
     native = native_actions(seen, actions.reshape(1, -1))[0]
     buy, sell = round(0.6 * last[0]), round(1.6 * last[0])
     assert native[0].tolist() == [buy, sell, 250_000 // buy, 2**30]
-    assert native[1].tolist() == [round(0.6 * last[1])] * 2 + [0, 0]
+    assert native[1].tolist() == [round(0.6 * last[1])] * 2 + [2500 // round(0.6 * last[1]), 0]
     assert native[2, :2].tolist() == [round(1.6 * last[2])] * 2
-    assert native[2, 2] == 125_000 // native[2, 0]
+    assert native[2, 2] == 25_000 // native[2, 0]
     assert native[2, 3] == 3 * 2**28
     assert native[3, :2].tolist() == [round(0.6 * last[3]), round(1.6 * last[3])]
     assert native[3, 3] == 0

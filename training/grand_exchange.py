@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers.vector import TransformReward
 from numpy.typing import NDArray
 
 from ..envs.errors import InputError, require
 from ..envs.grand_exchange.constants import HELD_OUT, NUM_ITEMS, VISIBLE
-from ..envs.grand_exchange.market import build_markets, check_sizes, served_seeds
+from ..envs.grand_exchange.market import (
+    Markets,
+    build_markets,
+    check_sizes,
+    fill_markets,
+    served_seeds,
+)
 from ..envs.grand_exchange.policies import (
     ORACLES,
     POLICIES,
@@ -42,6 +48,7 @@ from stable_baselines3.common.policies import BasePolicy  # noqa: E402
 
 from ..wrappers.sb3 import ModelPolicy, SB3VecEnv  # noqa: E402
 from .baskets import baskets_picture  # noqa: E402
+from .grouped import SharedEpisodes  # noqa: E402
 from .network import BasketPolicy  # noqa: E402
 
 __all__ = ["SERVED", "GrandExchangeTask", "load_policy", "model_policy", "policy_named"]
@@ -50,6 +57,27 @@ SERVED = 1_000
 """Served baskets in an evaluation."""
 REWARD_SCALE = 10.0
 """A return of 0.1 is a reward of 1 to the learner, which suits a freshly drawn critic."""
+
+
+def fill_shared(
+    markets: Markets, seeds: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+) -> None:
+    """``fill_markets`` that builds a market once for all the rows that ask for it."""
+    rows = np.arange(len(seeds)) if rows is None else rows
+    unique, first, which = np.unique(seeds, return_index=True, return_inverse=True)
+    fill_markets(markets, unique, rows[first])
+    copies = np.ones(len(seeds), np.bool_)
+    copies[first] = False
+    source, target = rows[first][which][copies], rows[copies]
+    for array in (
+        markets.seeds,
+        markets.codes,
+        markets.reverting,
+        markets.fundamentals,
+        markets.prices,
+        markets.volumes,
+    ):
+        array[target] = array[source]
 
 
 def model_policy(policy: BasePolicy) -> ModelPolicy:
@@ -122,12 +150,17 @@ class GrandExchangeTask:
         self.markets = build_markets(seeds, *self.sizes)
         self.keys = np.array([mix(SEED_BASE, i) for i in range(served)], np.uint64)
 
-    def vec_env(self, rows: int) -> SB3VecEnv:
-        """``rows`` baskets at a time on training seeds; rewards are returns times REWARD_SCALE."""
-        env = GrandExchangeVector(
-            rows, *self.sizes, autoreset_mode=AutoresetMode.DISABLED, copy=False
+    def vec_env(self, plan: Plan) -> SB3VecEnv:
+        """``plan.envs`` baskets at a time on training seeds; rewards times REWARD_SCALE."""
+        env: VectorEnv[Any, Any, Any] = GrandExchangeVector(
+            plan.envs,
+            *self.sizes,
+            fill=fill_shared,
+            autoreset_mode=AutoresetMode.DISABLED,
+            copy=False,
         )
-        return SB3VecEnv(TransformReward(LearningVector(env), lambda reward: REWARD_SCALE * reward))
+        env = TransformReward(LearningVector(env), lambda reward: REWARD_SCALE * reward)
+        return SB3VecEnv(env if plan.group == 1 else SharedEpisodes(env, plan.group))
 
     def policy(self, plan: Plan) -> tuple[type[BasketPolicy], dict[str, Any]]:
         """A shared network an item."""

@@ -97,7 +97,7 @@ def train(
     state = run.open(resume)
     progress = progress or Progress()
     torch.set_num_threads(plan.threads)
-    env = task.vec_env(plan.envs)
+    env = task.vec_env(plan)
     try:
         model = _model(task, plan, env, run, state)
         rivals = task.rivals()

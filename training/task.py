@@ -29,18 +29,19 @@ class Plan:
     """How a run learns: its seed, its budget and PPO's settings.
 
     The budget is ``minutes`` of wall time, or ``steps`` of all environments together (rounded up to
-    whole rollouts), or whichever ends first. ``envs`` environments play ``n_steps`` each between
-    updates; an update makes ``epochs`` passes in minibatches of ``batch``. The learning rate falls
-    to 0 along a line over the budget. ``rollouts`` is the longest stretch between two evaluations.
-    ``threads`` is torch's.
+    whole rollouts), or whichever ends first. ``envs`` environments, in groups of ``group`` that
+    share their episodes (1: none do), play ``n_steps`` each between updates; an update makes
+    ``epochs`` passes in minibatches of ``batch``. The learning rate falls to 0 along a line over
+    the budget. ``rollouts`` is the longest stretch between two evaluations. ``threads`` is torch's.
     """
 
     seed: int = 0
     minutes: float | None = None
     steps: int | None = None
-    envs: int = 2048
+    envs: int = 1024
+    group: int = 4
     n_steps: int = 1
-    batch: int = 1024
+    batch: int = 512
     epochs: int = 4
     learning_rate: float = 1e-3
     clip: float = 0.2
@@ -65,6 +66,9 @@ class Plan:
         if self.steps is not None:
             check_int("steps", self.steps, 1, MOST_STEPS)
         check_int("envs", self.envs, 2, MOST_ENVS)
+        check_int("group", self.group, 1, self.envs)
+        if self.envs % self.group:
+            raise InputError(f"envs must be a multiple of {self.group}; got {self.envs}")
         for name in ("n_steps", "epochs", "width", "rollouts", "threads"):
             check_int(name, getattr(self, name), 1, 4096)
         check_int("batch", self.batch, 2, MOST_ENVS)
@@ -100,8 +104,8 @@ class Task(Protocol):
     target: str
     shown: tuple[str, ...]
 
-    def vec_env(self, rows: int) -> VecEnv:
-        """``rows`` environments on training seeds."""
+    def vec_env(self, plan: Plan) -> VecEnv:
+        """``plan.envs`` environments on training seeds."""
         ...
 
     def policy(self, plan: Plan) -> tuple[type[ActorCriticPolicy], dict[str, Any]]:

@@ -49,6 +49,7 @@ FEATURES = (
     "log stock / flow a tick",
     "purse / worth",
     "log ticks left / visible",
+    "log buy limit",
 )
 """What an item's features are, each then shifted and stretched to a spread near one.
 
@@ -63,9 +64,12 @@ FEATURE_BOUND = 10.0
 """Features are cut to [-10, 10]; hardly one gets there."""
 LOW, HIGH = 0.6, 1.6
 """Limits as multiples of the last visible price, geometric in the action: -1 is LOW, 1 is HIGH."""
+LEAST_SHARE = 0.01
+"""Share of the free purse that size -1 reserves; 1 reserves all of it, geometric between."""
 
 _LOG_LOW, _LOG_SPAN = math.log(LOW), math.log(HIGH / LOW)
 _HIGHEST = 2**31 - 1
+_LOG_LEAST = math.log(LEAST_SHARE)
 _TINY = 1e-3
 
 Box: TypeAlias = NDArray[np.float32]
@@ -133,6 +137,7 @@ def _features(
             x[13] = math.log1p(stock[row, i] / flow)
             x[14] = purse[row, 0] / worth - 1.0
             x[15] = math.log((1.0 + ticks_left[row, 0]) / (1.0 + visible))
+            x[16] = 0.5 * math.log(buy_limits[row, i]) - 3.0
             for k in range(len(x)):
                 x[k] = min(max(x[k], -FEATURE_BOUND), FEATURE_BOUND)
 
@@ -155,7 +160,7 @@ def _decide(
             buy = min(max(buy, 1.0), _HIGHEST)
             decisions[row, i, BUY] = i64(buy)
             decisions[row, i, SELL] = i64(min(sell, _HIGHEST))
-            share = 0.5 * (a[2] + 1.0)
+            share = math.exp(_LOG_LEAST * 0.5 * (1.0 - a[2]))
             decisions[row, i, QUANTITY] = i64(
                 min(math.floor(share * purse[row, 0] / buy), _HIGHEST)
             )
@@ -183,7 +188,7 @@ def native_actions(observations: Observations, actions: object) -> NDArray[np.in
     """Actions (batch, items * 4) as the game's own, int64 (batch, items, 4).
 
     An item's four numbers: buy and sell limit as multiples 0.6..1.6 of the last visible price, the
-    share of the free purse to reserve, 0..1, and the place in line (higher first). What lies
+    share of the free purse to reserve, 0.01..1, and the place in line (higher first). What lies
     outside [-1, 1] is cut to it.
 
     Raises:
@@ -224,7 +229,7 @@ def _spaces(observation_space: spaces.Space[Any] | None) -> tuple[spaces.Box, sp
 class Learning(gymnasium.Wrapper[Any, Any, Any, Any]):
     """A ``GrandExchange`` with flat features and flat actions, live or one-shot.
 
-    Observation: float32 (items * 16,) in [-10, 10], an item's ``FEATURES`` together. Action:
+    Observation: float32 (items * 17,) in [-10, 10], an item's ``FEATURES`` together. Action:
     float32 (items * 4,) in [-1, 1], an item's ``COLUMNS`` together; see ``native_actions``. Reward,
     ends and ``info`` are the game's.
 
