@@ -96,16 +96,17 @@ def test_features_are_what_their_names_say() -> None:
             volumes = seen["volumes"][row, i]
             away = line - line.mean()
             over = np.concatenate([[True], (away[1:] > 0) != (away[:-1] > 0), [True]])
-            flow = 0.25 * np.median(volumes)
+            flow = 0.25 * volumes.mean()
             left = seen["buy_limits"][row, i] - 9
             expected = {
                 "log mean / last": 4 * np.log(line.mean() / line[-1]),
-                "log median / last": 4 * np.log(np.median(line) / line[-1]),
                 "log high / last": 3 * np.log(line.max() / line[-1]),
                 "log low / last": 3 * np.log(line.min() / line[-1]),
                 "log first quarter's mean / mean": 6 * np.log(line[:15].mean() / line.mean()),
                 "log last quarter's mean / mean": 6 * np.log(line[-15:].mean() / line.mean()),
                 "log relative sd": 2 + np.log(line.std() / line.mean() + 1e-3),
+                "log sd of a step": 2
+                + np.log(np.sqrt(np.mean((np.diff(line) / line[:-1]) ** 2)) + 1e-3),
                 "crossings a step": 8 * crossings(seen["prices"][row, i]) / 59 - 2,
                 "lag-1 autocorrelation": 3 * (away[1:] @ away[:-1]) / (away @ away) - 1.5,
                 "log longest stay on one side / visible": 2

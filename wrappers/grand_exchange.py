@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..envs.errors import InputError
 from ..envs.grand_exchange.constants import BUY, FILL_SHARE, PRIORITY, QUANTITY, SELL
-from ..envs.grand_exchange.statistics import crossings, mean_and_sd, median
+from ..envs.grand_exchange.statistics import mean_and_sd
 from ..envs.jit import i64, kernel
 from ..envs.seats import Observations
 
@@ -34,12 +34,12 @@ __all__ = [
 
 FEATURES = (
     "log mean / last",
-    "log median / last",
     "log high / last",
     "log low / last",
     "log first quarter's mean / mean",
     "log last quarter's mean / mean",
     "log relative sd",
+    "log sd of a step",
     "crossings a step",
     "lag-1 autocorrelation",
     "log longest stay on one side / visible",
@@ -53,9 +53,10 @@ FEATURES = (
 )
 """What an item's features are, each then shifted and stretched to a spread near one.
 
-``mean``, ``median``, ``high`` and ``low`` are of the visible prices, ``last`` is the last of them;
-flow is what one participant can take of the median volume; worth is the purse and all stock at the
-last prices; flow to come, buy limit and stock are valued at the last price.
+``mean``, ``high`` and ``low`` are of the visible prices, ``last`` is the last of them; a step is a
+price over the one before less 1, its sd is taken about 0; flow is what one participant can take of
+the mean volume; worth is the purse and all stock at the last prices; flow to come, buy limit and
+stock are valued at the last price.
 """
 COLUMNS = ("buy", "sell", "size", "priority")
 """An item's actions, each in [-1, 1]."""
@@ -76,6 +77,53 @@ Box: TypeAlias = NDArray[np.float32]
 
 
 @kernel
+def _read_line(line: NDArray[np.int64], x: Box) -> None:
+    """The features of one item's prices (visible,): the first ten of ``x``."""
+    visible = len(line)
+    quarter = visible // 4
+    mean, sd = mean_and_sd(line)
+    last = float(line[visible - 1])
+    high = last
+    low = last
+    steps = 0.0
+    product = 0.0
+    crossed = 0
+    stay = 0
+    longest = 0
+    first = 0.0
+    final = 0.0
+    before = line[0] - mean
+    for t in range(visible):
+        price = float(line[t])
+        away = price - mean
+        high = max(high, price)
+        low = min(low, price)
+        if t < quarter:
+            first += price
+        if t >= visible - quarter:
+            final += price
+        if (away > 0.0) != (before > 0.0):
+            crossed += 1
+            stay = 0
+        stay += 1
+        longest = max(longest, stay)
+        if t > 0:
+            product += away * before
+            steps += ((away - before) / (before + mean)) ** 2
+        before = away
+    x[0] = 4.0 * math.log(mean / last)
+    x[1] = 3.0 * math.log(high / last)
+    x[2] = 3.0 * math.log(low / last)
+    x[3] = 6.0 * math.log(first / quarter / mean)
+    x[4] = 6.0 * math.log(final / quarter / mean)
+    x[5] = 2.0 + math.log(sd / mean + _TINY)
+    x[6] = 2.0 + math.log(math.sqrt(steps / (visible - 1)) + _TINY)
+    x[7] = 8.0 * crossed / (visible - 1) - 2.0
+    x[8] = (3.0 * product / (visible * sd * sd) if sd > 0.0 else 0.0) - 1.5
+    x[9] = 2.0 + math.log(longest / visible)
+
+
+@kernel
 def _features(
     prices: NDArray[np.int64],
     volumes: NDArray[np.int64],
@@ -84,53 +132,24 @@ def _features(
     stock: NDArray[np.int64],
     units_bought: NDArray[np.int64],
     ticks_left: NDArray[np.int64],
-    out: NDArray[np.float32],
+    out: Box,
 ) -> None:
     """``out`` (batch, items, features), in the order of ``FEATURES``."""
     batch, n, visible = prices.shape
-    quarter = visible // 4
     for row in range(batch):
         worth = purse[row, 0]
         for i in range(n):
             worth += stock[row, i] * prices[row, i, visible - 1]
         worth = max(worth, 1.0)
         for i in range(n):
-            line = prices[row, i]
-            last = float(line[visible - 1])
-            mean, sd = mean_and_sd(line)
-            square = 0.0
-            product = 0.0
-            stay = 0
-            longest = 0
-            first = 0.0
-            final = 0.0
-            for t in range(visible):
-                away = line[t] - mean
-                square += away * away
-                stay += 1
-                if t > 0:
-                    before = line[t - 1] - mean
-                    product += away * before
-                    if (away > 0.0) != (before > 0.0):
-                        stay = 1
-                longest = max(longest, stay)
-                if t < quarter:
-                    first += line[t]
-                if t >= visible - quarter:
-                    final += line[t]
-            flow = FILL_SHARE * median(volumes[row, i])
-            room = max(0, buy_limits[row, i] - units_bought[row, i])
             x = out[row, i]
-            x[0] = 4.0 * math.log(mean / last)
-            x[1] = 4.0 * math.log(median(line) / last)
-            x[2] = 3.0 * math.log(line.max() / last)
-            x[3] = 3.0 * math.log(line.min() / last)
-            x[4] = 6.0 * math.log(first / quarter / mean)
-            x[5] = 6.0 * math.log(final / quarter / mean)
-            x[6] = 2.0 + math.log(sd / mean + _TINY)
-            x[7] = 8.0 * crossings(line) / (visible - 1) - 2.0
-            x[8] = (3.0 * product / square if square > 0.0 else 0.0) - 1.5
-            x[9] = 2.0 + math.log(longest / visible)
+            _read_line(prices[row, i], x)
+            traded = 0
+            for t in range(visible):
+                traded += volumes[row, i, t]
+            flow = FILL_SHARE * traded / visible
+            last = prices[row, i, visible - 1]
+            room = max(0, buy_limits[row, i] - units_bought[row, i])
             x[10] = math.log(flow * ticks_left[row, 0] * last / worth + _TINY)
             x[11] = math.log(room * last / worth + _TINY)
             x[12] = 3.0 * stock[row, i] * last / worth
