@@ -97,9 +97,13 @@ class VectorGarble:
         keys = _seeds("seeds", seeds, self.num_envs)
         numbers = _seeds("episodes", np.broadcast_to(episodes, self.num_envs), self.num_envs)
         self.states[:] = np.zeros((), STATE)
-        self.seen[:] = np.zeros((), OBSERVATION)
         self.decisions[:] = np.zeros((), DECISION)
         set_up(keys, numbers, self.turns, self.noise_scale, self.states)
+        return self.observe()
+
+    def observe(self) -> SeatViews:
+        """Write ``seen`` anew from ``states``: at the start, and after a change of them by hand."""
+        self.seen[:] = np.zeros((), OBSERVATION)
         observe(self.states, self.seen)
         return SeatViews(self.seen)
 
