@@ -47,6 +47,8 @@ _JSON: dict[type, str] = {
     int: "an integer",
     float: "a float",
     list: "a list",
+    bool: "true or false",
+    type(None): "null",
 }
 
 
@@ -204,9 +206,17 @@ def _compare(where: str, expected: Any, got: Any) -> None:
         if len(expected) != len(got):
             raise InputError(f"{where} must have {len(expected)} entries; got {len(got)}")
         for k, (a, b) in enumerate(zip(expected, got, strict=True)):
-            _compare(f"{where}[{k}]", a, b)
+            _compare(f"{where}[{k}]{_which(a)}", a, b)
     elif expected != got:
         raise InputError(f"{where} must be {brief(expected)} by the rules; got {brief(got)}")
+
+
+def _which(entry: Any) -> str:
+    """What an event is, for a reader who would not count to its number."""
+    if not isinstance(entry, dict) or "event" not in entry:
+        return ""
+    names = [f"{key} {entry[key]}" for key in ("turn", "seat", "ticket") if key in entry]
+    return f" ({', '.join([entry['event'], *names])})"
 
 
 def _no_constant(text: str) -> Any:

@@ -28,7 +28,7 @@ from .wire import SIDES, burst_span, check_terms, deliver, heard_text
 
 _NEWLINES = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_UNKNOWN_TICKET = -1
+UNKNOWN_TICKET = -1
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def write_decision(decision: Decision, seat: int, state: Records, record: Record
     confirm = decision.confirm
     if confirm is not None:
         number = int(confirm.ticket)
-        record["ticket"] = number if 1 <= number <= MAX_TICKETS else _UNKNOWN_TICKET
+        record["ticket"] = number if 1 <= number <= MAX_TICKETS else UNKNOWN_TICKET
         terms = check_terms(confirm.side, confirm.qty, confirm.commodity, confirm.price)
         record["side"], record["qty"], record["commodity"], record["price"] = terms
     return line
