@@ -219,7 +219,7 @@ def trade(
                 cheapest = i
         if cheapest >= 0:  # takes what rounding the units left over or overspent
             more = math.floor(spare / decisions[row, cheapest, BUY])
-            decisions[row, cheapest, QUANTITY] = max(0, decisions[row, cheapest, QUANTITY] + more)
+            decisions[row, cheapest, QUANTITY] = max(1, decisions[row, cheapest, QUANTITY] + more)
 
 
 @kernel
