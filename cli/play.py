@@ -15,28 +15,58 @@ if TYPE_CHECKING:
     from ..envs.replay import Replay
     from ..envs.seats import Policy
 
-GAMES = ("grand-exchange",)
+GAMES = ("grand-exchange", "garble")
 RENDERS = ("ansi",)
 
 
 def play(
     game: Annotated[str, typer.Argument(help=f"One of: {', '.join(GAMES)}.")],
-    policy: Annotated[str, typer.Option(help="NAME or sb3:PATH.")] = "reference",
-    task: Annotated[int | None, typer.Option(help="Play this served task (default 0).")] = None,
-    market_seed: Annotated[int | None, typer.Option(help="Or exactly this market.")] = None,
-    live: Annotated[bool, typer.Option("--live", help="Decide every tick, not once.")] = False,
-    seed: Annotated[int, typer.Option(help="What the policy's draws derive from.")] = 0,
+    policy: Annotated[
+        str | None, typer.Option(help="grand-exchange: NAME (default reference) or sb3:PATH.")
+    ] = None,
+    task: Annotated[
+        int | None, typer.Option(help="grand-exchange: this served task (default 0).")
+    ] = None,
+    market_seed: Annotated[
+        int | None, typer.Option(help="grand-exchange: or exactly this market.")
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="grand-exchange: decide every tick, not once.")
+    ] = False,
+    seat: Annotated[
+        list[str] | None, typer.Option(help="garble: NAME, five times (default reference).")
+    ] = None,
+    turns: Annotated[int | None, typer.Option(help="garble: 6..24 (default 12).")] = None,
+    noise_scale: Annotated[float | None, typer.Option(help="garble: 0..2 (default 1).")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="garble: standard, storm or long-session.")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="garble: the episode's; else what the policy's draws derive from.")
+    ] = 0,
     out: Annotated[Path, typer.Option(help="Write the replay here.")] = Path("replay.json"),
     picture: Annotated[Path | None, typer.Option(help="Write the last frame here, PNG.")] = None,
     render: Annotated[str | None, typer.Option(help="Show every decision: ansi.")] = None,
 ) -> None:
-    """Play one episode, write its replay and show what was offered, traded and earned."""
+    """Play one episode, write its replay and show what came of it."""
     from ..envs.errors import InputError, require
 
     if game not in GAMES:
         raise InputError(f"game must be one of: {', '.join(GAMES)}; got {game!r}")
     if render is not None and render not in RENDERS:
         raise InputError(f"render must be {', '.join(RENDERS)}; got {render!r}")
+    for option, value, owner in (
+        ("--policy", policy, "grand-exchange"),
+        ("--task", task, "grand-exchange"),
+        ("--market-seed", market_seed, "grand-exchange"),
+        ("--live", live or None, "grand-exchange"),
+        ("--seat", seat or None, "garble"),
+        ("--turns", turns, "garble"),
+        ("--noise-scale", noise_scale, "garble"),
+        ("--preset", preset, "garble"),
+    ):
+        if value is not None and owner != game:
+            raise InputError(f"{option} goes with {owner}, not {game}")
     if task is not None and market_seed is not None:
         raise InputError("give --task or --market-seed, not both")
     if picture is not None:
@@ -44,6 +74,11 @@ def play(
     from ..probe.report import check_outputs
 
     check_outputs([out, picture])
+    if game == "garble":
+        from .play_garble import play_garble
+
+        play_garble(seat or [], seed, turns, noise_scale, preset, out, picture, render)
+        return
     from rich.console import Console
 
     from ..envs.errors import check_int
@@ -51,6 +86,7 @@ def play(
     from ..envs.grand_exchange.constants import MAX_SEED
     from ..envs.grand_exchange.env import GrandExchange
 
+    policy = policy or "reference"
     decide = _policy(policy)
     check_int("seed", seed, 0, MAX_SEED)
     interval = 1 if live else None
@@ -68,7 +104,7 @@ def play(
     if picture is not None:
         env = GrandExchange(decision_interval=interval, render_mode="rgb_array")
         *_, last = _frames(env, replay)
-        _write_png(picture, last)
+        write_png(picture, last)
     name = f"task {chosen['task']}, market {market}" if "task" in chosen else f"market {market}"
     console.print(
         f"{game}: {name}, played by {policy}", highlight=False, markup=False, soft_wrap=True
@@ -108,7 +144,8 @@ def _frames(env: GrandExchange, replay: Replay) -> Iterator[Any]:
         yield env.render()
 
 
-def _write_png(path: Path, pixels: Any) -> None:
+def write_png(path: Path, pixels: Any) -> None:
+    """Write a frame, uint8 (height, width, 3), whole or not at all."""
     from io import BytesIO
 
     from ..envs.errors import require

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from wager.cli.main import main
+from wager.envs.garble import replay as garble_replays
 from wager.envs.grand_exchange import replay as replays
 from wager.envs.grand_exchange.market import served_seeds
 
@@ -46,7 +47,7 @@ def test_live_with_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["chess"], "game must be one of: grand-exchange; got 'chess'"),
+        (["chess"], "game must be one of: grand-exchange, garble; got 'chess'"),
         (["grand-exchange", "--policy", "informed"], "seat 'informed': no such policy"),
         (["grand-exchange", "--task", "-1"], "task must be 0..9939999; got -1"),
         (["grand-exchange", "--task", "1", "--market-seed", "1"], "not both"),
@@ -55,6 +56,17 @@ def test_live_with_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["grand-exchange", "--picture", "none/p.png"], "cannot write none/p.png"),
         (["grand-exchange", "--picture", "replay.json"], "two outputs name the same file"),
         (["grand-exchange", "--policy", "sb3:none.zip"], "none.zip"),
+        (["grand-exchange", "--seat", "plain"], "--seat goes with garble, not grand-exchange"),
+        (["garble", "--live"], "--live goes with grand-exchange, not garble"),
+        (["garble", "--seat", "quoter"], "give --seat 5 times, or not at all; got 1"),
+        (["garble", *["--seat", "me"] * 5], "seat 'me': no such policy; known: broker, "),
+        (["garble", *["--seat", "sb3:m.zip"] * 5], "seat 'sb3:m.zip': garble is played by"),
+        (["garble", *["--seat", "llm:m@http://h"] * 5], "garble is played by scripted policies"),
+        (["garble", "--seed", "-1"], "seed must be 0..9223372036854775807; got -1"),
+        (["garble", "--turns", "25"], "turns must be 6..24; got 25"),
+        (["garble", "--noise-scale", "nan"], "noise_scale must be 0.0..2.0; got nan"),
+        (["garble", "--preset", "calm"], "preset must be one of standard, storm, long-session"),
+        (["garble", "--out", "none/r.json"], "cannot write none/r.json"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(
@@ -69,3 +81,40 @@ def test_mistakes_are_one_line_and_leave_nothing(
     errors = capsys.readouterr().err.splitlines()
     assert message in errors[-1]
     assert list(tmp_path.iterdir()) == []
+
+
+GARBLE = ["quoter", "shark", "broker", "random", "quoter"]
+
+
+def test_garble(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, picture = tmp_path / "ep.json", tmp_path / "ep.png"
+    arguments = ["play", "garble", *(word for name in GARBLE for word in ("--seat", name))]
+    arguments += ["--seed", "7", "--out", str(out)]
+    assert main([*arguments, "--picture", str(picture)]) == 0
+    first = out.read_bytes()
+    replay = garble_replays.load(out)
+    assert (replay["seed"], replay["seats"]) == (7, GARBLE)
+    lines = capsys.readouterr().out.splitlines()
+    results = replay["results"]
+    aliases = replay["events"][0]["aliases"]
+    for seat, line in enumerate(lines[2:7]):
+        cells = [aliases[seat], GARBLE[seat], f"{results['scores'][seat]:.3f}"]
+        cells += map(str, [results["cash"][seat], *results["units"][seat]])
+        cells += [str(results[k][seat]) for k in ("deals", "misheard", "voids", "airtime_used")]
+        assert line.split() == cells
+        assert len(line.rstrip()) <= 80
+    with Image.open(picture) as image:
+        assert image.size == (1280, 720)
+    assert main([*arguments, "--render", "ansi"]) == 0
+    assert out.read_bytes() == first
+    shown = capsys.readouterr().out
+    assert shown.count("Garble  turn ") == 13
+    assert shown.count("\n  said ") == sum(e["event"] == "line" for e in replay["events"])
+
+
+def test_garble_settings(tmp_path: Path) -> None:
+    out = tmp_path / "ep.json"
+    assert main(["play", "garble", "--preset", "storm", "--turns", "6", "--out", str(out)]) == 0
+    replay = garble_replays.load(out)
+    assert replay["config"] == {"turns": 6, "noise_scale": 1.5, "episode": 0}
+    assert replay["seats"] == ["reference"] * 5

@@ -229,12 +229,10 @@ def _tape(pen: Pen, view: View, box: Box) -> None:
     top = _title(pen, box, "Tape", f"{deals} deal{'' if deals == 1 else 's'}, newest first")
     left, _, right, bottom = box
     wide = right - left > 600
-    xs = (24.0, 36.0, 68.0, 290.0, 420.0, 640.0) if wide else (14.0, 20.0, 44.0, 193.0, 287.0, 0.0)
+    xs = (24.0, 36.0, 68.0, 290.0, 420.0, 640.0) if wide else (22.0, 0.0, 36.0, 188.0, 286.0, 0.0)
     size, row_height = (13, 21) if wide else (11, 17)
     y = top + 14
-    heads = ("turn", "", "parties", "said", "confirmed", "units")
-    for k, head in enumerate(heads[2:] if not wide else heads):
-        k += 0 if wide else 2
+    for k, head in enumerate(("turn", "", "parties", "said", "confirmed", "units")):
         x, anchor = (right, "rs") if k == 5 else (left + xs[k], "rs" if k == 0 else "ls")
         pen.text(x, y, head, 11, MUTED, anchor)
     for row in reversed(view.tape):
