@@ -85,12 +85,17 @@ def next_to_act(s: Row, first: int, count: int) -> int:
     for p in range(players):
         if not s["folded"][p] and s["stacks"][p] > 0:
             deep += 1
-    for k in range(count):
-        p = (first + k) % players
-        if s["folded"][p] or s["stacks"][p] == 0:
-            continue
-        if s["bets"][p] < s["high"] or (not s["acted"][p] and deep > 1):
+    p = first
+    for _ in range(count):
+        if p >= players:
+            p -= players
+        if (
+            not s["folded"][p]
+            and s["stacks"][p] > 0
+            and (s["bets"][p] < s["high"] or (not s["acted"][p] and deep > 1))
+        ):
             return p
+        p += 1
     return -1
 
 

@@ -45,7 +45,7 @@ def step_one(
     s = states[0]
     if not is_legal(s, action):
         return _ILLEGAL, -1
-    status = decide(s, histories[0], action)
+    status = decide(states, histories, 0, action)
     fill_mask(s, mask)
     return status, seat_to_act(s)
 

@@ -62,7 +62,7 @@ def shuffle_and_deal(s: Row) -> None:
         deck[k], deck[j] = deck[j], deck[k]
     first = 1 if game == HOLDEM and players > 2 else 0
     for k in range(players):
-        p = (first + k) % players
+        p = first + k if first + k < players else 0
         s["hole"][p, 0] = deck[each * k]
         s["hole"][p, 1] = deck[each * k + 1] if each == 2 else -1
     for k in range(5):
@@ -90,9 +90,11 @@ def begin_hand(s: Row) -> None:
         turn = deal_index(s)
         if s["pairs"] and s["hand"] % 2:
             turn += seats // 2
+        place = turn % seats
         for p in range(seats):
-            s["seat_at"][p] = s["order"][(p + turn) % seats]
+            s["seat_at"][p] = s["order"][place]
             s["stacks"][p] = s["stack"]
+            place = place + 1 if place + 1 < seats else 0
         s["players"] = seats
     s["dealt"] += 1
     shuffle_and_deal(s)
@@ -184,20 +186,21 @@ def begin_match(s: Row, history: NDArray[np.int16], key: np.uint64) -> None:
 
 
 @kernel
-def decide(s: Row, history: NDArray[np.int16], action: int) -> int:
-    """Carry out a legal action of the seat to act; returns as ``play_on``.
+def decide(states: States, histories: Histories, row: int, action: int) -> int:
+    """Carry out a legal action of the seat to act in a row; returns as ``play_on``.
 
     ``gain`` becomes what each seat won in the hands that this ended, chips by seat.
     """
+    s = states[row]
     p = i64(s["actor"])
-    move = history[s["moves"]]
-    move[0] = s["street"]
-    move[1] = p
-    move[2] = action
+    move = s["moves"]
+    histories[row, move, 0] = s["street"]
+    histories[row, move, 1] = p
+    histories[row, move, 2] = action
     s["decisions"][s["seat_at"][p]] += 1
     s["gain"][:] = 0
     act(s, action)
-    return play_on(s, history)
+    return play_on(s, histories[row]) if s["actor"] < 0 else _RUNNING
 
 
 @kernel

@@ -48,6 +48,12 @@ def settle(s: Row) -> None:
     """
     return_uncalled(s)
     players = i64(s["players"])
+    live = 0
+    for p in range(players):
+        live += 1 - i64(s["folded"][p])
+    for p in range(players):
+        if not s["folded"][p]:
+            s["strength"][p] = hand_value(s, p) if live > 1 else 0
     floor = 0
     while True:
         level = 0
@@ -58,17 +64,14 @@ def settle(s: Row) -> None:
         if level == 0:
             return
         pot = 0
-        rivals = 0
-        for p in range(players):
-            pot += max(0, min(i64(s["paid"][p]), level) - floor)
-            rivals += 1 if not s["folded"][p] and s["paid"][p] >= level else 0
         best = -1
         winners = 0
         shares = 0  # a set of positions
         for p in range(players):
+            pot += max(0, min(i64(s["paid"][p]), level) - floor)
             if s["folded"][p] or s["paid"][p] < level:
                 continue
-            value = hand_value(s, p) if rivals > 1 else 0
+            value = i64(s["strength"][p])
             if value > best:
                 best = value
                 winners = 0
@@ -77,10 +80,11 @@ def settle(s: Row) -> None:
                 winners += 1
                 shares |= 1 << p
         odd = pot % winners
+        share = pot // winners
         for k in range(1, players + 1):
-            p = k % players
+            p = k if k < players else 0
             if shares >> p & 1:
-                s["stacks"][p] += pot // winners
+                s["stacks"][p] += share
                 if odd > 0:
                     s["stacks"][p] += 1
                     odd -= 1

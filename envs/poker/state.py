@@ -58,6 +58,7 @@ STATE = np.dtype(
         ("paid", np.int32, MAX_SEATS),  # in the hand, antes and this street's bets included
         ("folded", np.int32, MAX_SEATS),
         ("acted", np.int32, MAX_SEATS),  # on this street
+        ("strength", np.int32, MAX_SEATS),  # at a showdown, of the live seats
         ("hole", np.int32, (MAX_SEATS, 2)),
         ("board", np.int32, 5),  # all of it, dealt or not
         ("key", np.uint64),

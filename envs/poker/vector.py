@@ -65,7 +65,7 @@ def step_all(
         rewards[row] = 0.0
         if s["over"]:
             continue
-        if decide(s, histories[row], i64(actions[row])):
+        if decide(states, histories, row, i64(actions[row])):
             for seat in range(s["seats"]):
                 rewards[row, seat] = reward(s, seat, kind)
         look(states, row, actor, legal)
@@ -137,8 +137,7 @@ class PokerVector:
     @property
     def over(self) -> NDArray[np.bool_]:
         """Whether the match is over, (batch,)."""
-        over: NDArray[np.bool_] = self._states["over"] != 0
-        return over
+        return self._actor < 0
 
     @property
     def states(self) -> States:
@@ -197,7 +196,7 @@ class PokerVector:
                 f"row {bad}, seat_{self._actor[bad]}: action {moves[bad]} is not legal; "
                 f"legal: {'0, 1' if price else '1'}{raises}"
             )
-        ended = np.flatnonzero(self._states["over"])
+        ended = np.flatnonzero(self._actor < 0)
         rewards = np.empty((self.batch, self.table.seats))
         step_all(
             self._states,
