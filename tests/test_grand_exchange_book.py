@@ -107,6 +107,20 @@ def test_quantity_is_cut_to_the_buy_limit() -> None:
     assert profit(one, ("a", 95, 110, 50)) == near(7 * (120 * 0.99 - 90))
 
 
+def test_the_buy_limit_counts_the_whole_window() -> None:
+    """What is sold again frees nothing."""
+    exchange = Exchange(1, 2, VISIBLE, 4, 1, RULES)
+    exchange.begin(exchange.all_rows, np.array([0]))
+    exchange.markets.prices[0, 0, VISIBLE:] = [90, 120, 90, 90]
+    exchange.markets.volumes[:] = 4000
+    exchange.limits[:] = 40
+    decision = np.array([[[95, 110, 30, 0], [0, 0, 0, 0]]])
+    for stock, bought in ((30, 30), (0, 30), (10, 40), (0, 40)):
+        exchange.play(exchange.all_rows, decision)
+        assert (exchange.stock[0, 0], exchange.bought[0, 0]) == (stock, bought)
+    assert exchange.fills[0, 0, VISIBLE:].tolist() == [30, -30, 10, 0]
+
+
 def test_the_haircut_grows_without_steps_up_to_its_cap() -> None:
     """0.03 and 0.05 a tick's median volume of units, at most 0.40."""
     for units, haircut in ((1, 0.035), (25, 0.155), (74, 0.40), (75, 0.40), (400, 0.40)):
@@ -152,6 +166,8 @@ def episodes(draw: st.DrawFn) -> tuple[Exchange, NDArray[np.int64]]:
         1, items, VISIBLE, held_out, interval, RULES._replace(tax=tax, fill_share=share)
     )
     exchange.begin(exchange.all_rows, np.array([seed]))
+    if (limit := draw(st.sampled_from([None, 2, 30]))) is not None:
+        exchange.limits[:] = limit
     last = exchange.markets.prices[0, :, VISIBLE - 1]
     decisions = np.zeros((-(-held_out // interval), items, 4), np.int64)
     decisions[:, :, BUY] = last * rng.uniform(0.6, 1.4, decisions.shape[:2])
