@@ -20,7 +20,7 @@ from .lexicon import COMMODITIES, GAP_TEXT, normalise
 from .records import Records
 from .results import settlement
 from .speech import hear, seat_aliases
-from .wire import GOOD, K_GOOD, K_PRICE, K_QTY, NO_TERMS, PRICE, QTY, SIDE, SIDES
+from .wire import GOOD, K_GOOD, K_PRICE, K_QTY, NO_TERMS, PRICE, QTY, SIDE, SIDES, heard_text
 
 CLEAN, SWAPPED, MISSING = range(3)
 """How a word was heard."""
@@ -151,15 +151,16 @@ def seat_view(state: Records, seen: Records, lines: Sequence[str]) -> View:
     seat, last = int(seen["seat"]), int(state["turn"]) - 1
     heard: list[Line] = []
     for sender in range(c.SEATS if last >= 0 else 0):
-        channel = int(state["channel"][sender])
+        said, reached = normalise(lines[sender]), int(seen["heard_channel"][sender])
         if sender == seat:
             confirm, verdict = _own_confirm(seen, last)
-            words = tuple(normalise(lines[sender]))
-            sent = int(seen["sent"])
-            line = Line(seat, sent, channel, words, confirm=confirm, verdict=verdict)
-        elif seen["heard_channel"][sender]:
-            text = hear(state, last, sender, seat, lines[sender], channel)
-            line = Line(sender, c.SENT, channel, None, ((seat, tuple(text.split())),))
+            sent, channel = int(seen["sent"]), int(state["channel"][seat])
+            line = Line(seat, sent, channel, tuple(said), confirm=confirm, verdict=verdict)
+        elif reached:
+            # the truth is read for the spelling of chatter that arrived, and for nothing else
+            words = tuple(heard_text(said, seen["heard"][sender]).split())
+            channel = c.RADIO if reached == 1 else 1 + seat
+            line = Line(sender, c.SENT, channel, None, ((seat, words),))
         else:
             line = Line(sender, c.NOTHING, c.RADIO, None)
         heard.append(line)
@@ -272,7 +273,7 @@ def _terms(qty: int, good: int, price: int) -> str:
     return f"{qty} {COMMODITIES[good]} AT {price}"
 
 
-def plain(text: str, longest: int = 40) -> str:
+def plain(text: str, longest: int = 24) -> str:
     """``text`` cut to ``longest`` characters, with ? for what no terminal should print."""
     text = "".join(ch if ch.isprintable() else "?" for ch in text[: longest + 1])
     return text if len(text) <= longest else text[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
