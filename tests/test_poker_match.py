@@ -199,7 +199,7 @@ def test_a_voided_hand_is_refunded_and_not_scored() -> None:
     for _ in env.agent_iter():
         env.step(None)
     assert env.agents == []
-    with pytest.raises(InputError, match="void: no match is under way"):
+    with pytest.raises(InputError, match="deadline: no match is under way"):
         raw.void("deadline")
 
 
@@ -219,7 +219,7 @@ def test_before_a_hand_is_scored_everybody_has_an_equal_share(table: str) -> Non
 def test_stopping_waits_for_the_boundary(table: str, after: int) -> None:
     env = poker_v0.raw_env(table=table)
     env.reset(seed=2)
-    while env.row["hand"] < 2:
+    while env.row["hand"] < 2 or env.row["moves"] < 1:
         env.step(1)
     env.stop("budget")
     for _ in _hands(env, _passive):
@@ -228,6 +228,23 @@ def test_stopping_waits_for_the_boundary(table: str, after: int) -> None:
     assert results["hands_scored"] == after
     assert results["reason"] == "budget"
     assert all(env.truncations.values())
+
+
+@pytest.mark.parametrize(("table", "hand", "scored"), [("holdem-hu", 2, 2), ("headsup", 3, 3)])
+def test_stopping_at_a_boundary_is_at_once(table: str, hand: int, scored: int) -> None:
+    """A pair that was dealt, but in which nobody decided, is as good as not dealt."""
+    env = poker_v0.raw_env(table=table, reward="score")
+    env.reset(seed=2)
+    while env.row["hand"] < hand:
+        env.step(1)
+    env.stop("deadline")
+    results = env.results()
+    assert results["hands_played"] == results["hands_scored"] == scored
+    assert results["unpaired_hands"] == 0
+    assert results["reason"] == "deadline"
+    assert all(env.truncations.values())
+    n = env.table.seats
+    assert list(env.rewards.values()) == pytest.approx([x - 1 / n for x in results["scores"]])
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ RANKS = "23456789TJQKA"
 SUITS = "cdhs"
 CARDS = 52
 NO_CARD = -1
-_RANK_SHIFT, _CATEGORY_SHIFT = 13, 26
+_RANK_SHIFT = 13
+CATEGORY_SHIFT = 26
 _ALL_RANKS = 0x1FFF
 
 
@@ -93,7 +94,7 @@ def value_of(cards: int) -> int:
         flush = (cards >> shift) & _ALL_RANKS
         top = straight_top(flush)
         if top:
-            return (8 << _CATEGORY_SHIFT) | (top << _RANK_SHIFT)
+            return (8 << CATEGORY_SHIFT) | (top << _RANK_SHIFT)
         flush = without_lowest(flush, ((sizes >> shift) & 0xFF) - 5)
     clubs, diamonds = cards & _ALL_RANKS, (cards >> 16) & _ALL_RANKS
     hearts, spades = (cards >> 32) & _ALL_RANKS, (cards >> 48) & _ALL_RANKS
@@ -105,27 +106,27 @@ def value_of(cards: int) -> int:
     four = both_minor & both_major
     if four:
         kicker = top_rank(once ^ four)
-        return (7 << _CATEGORY_SHIFT) | (four << _RANK_SHIFT) | kicker
+        return (7 << CATEGORY_SHIFT) | (four << _RANK_SHIFT) | kicker
     if thrice:
         top = top_rank(thrice)
         if twice ^ top:
-            return (6 << _CATEGORY_SHIFT) | (top << _RANK_SHIFT) | top_rank(twice ^ top)
+            return (6 << CATEGORY_SHIFT) | (top << _RANK_SHIFT) | top_rank(twice ^ top)
     if flush:
-        return (5 << _CATEGORY_SHIFT) | flush
+        return (5 << CATEGORY_SHIFT) | flush
     top = straight_top(once)
     if top:
-        return (4 << _CATEGORY_SHIFT) | (top << _RANK_SHIFT)
+        return (4 << CATEGORY_SHIFT) | (top << _RANK_SHIFT)
     if thrice:
         return (
-            (3 << _CATEGORY_SHIFT) | (thrice << _RANK_SHIFT) | without_lowest(once ^ thrice, spare)
+            (3 << CATEGORY_SHIFT) | (thrice << _RANK_SHIFT) | without_lowest(once ^ thrice, spare)
         )
     if twice:
         top = top_rank(twice)
         rest = twice ^ top
         if rest:
             pairs = top | top_rank(rest)
-            return (2 << _CATEGORY_SHIFT) | (pairs << _RANK_SHIFT) | top_rank(once ^ pairs)
-        return (1 << _CATEGORY_SHIFT) | (top << _RANK_SHIFT) | without_lowest(once ^ top, spare)
+            return (2 << CATEGORY_SHIFT) | (pairs << _RANK_SHIFT) | top_rank(once ^ pairs)
+        return (1 << CATEGORY_SHIFT) | (top << _RANK_SHIFT) | without_lowest(once ^ top, spare)
     return without_lowest(once, spare)
 
 
@@ -181,7 +182,7 @@ def evaluate(hands: ArrayLike) -> Any:
 
 def category(value: int) -> Category:
     """The category of a hand's value."""
-    return Category(value >> _CATEGORY_SHIFT)
+    return Category(value >> CATEGORY_SHIFT)
 
 
 def parse(text: str) -> NDArray[np.int8]:

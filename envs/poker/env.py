@@ -15,7 +15,16 @@ from ..errors import InputError, check_int
 from ..jit import i64, kernel
 from ..rng import mix
 from .betting import bounds, is_legal
-from .match import REWARDS, begin_matches, decide, decision_key, reward, seat_to_act, void_hand
+from .match import (
+    REWARDS,
+    begin_matches,
+    decide,
+    decision_key,
+    reward,
+    seat_to_act,
+    stop_match,
+    void_hand,
+)
 from .observation import (
     action_space,
     columns,
@@ -264,21 +273,23 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
     def stop(self, reason: str) -> None:
         """End the match when this pair (or, without pairs, hand) does, for "deadline" or "budget".
 
+        At once, if nobody has decided in it yet.
+
         Raises:
-            InputError: for another reason.
+            InputError: for another reason, or if no match is under way.
         """
-        self.row["stop"] = _reason(reason)
+        stop_match(self.row, self._check_reason(reason))
+        if self.row["over"]:
+            self._pay()
+            self._finish()
 
     def void(self, reason: str) -> None:
         """End the match now: the live hand is refunded and not scored.
 
         Raises:
-            InputError: for another reason than "deadline" or "budget", or if no match is live.
+            InputError: for another reason than "deadline" or "budget", or if no match is under way.
         """
-        code = _reason(reason)
-        if not self.agents or self.row["over"]:
-            raise InputError("void: no match is under way")
-        void_hand(self.row, code)
+        void_hand(self.row, self._check_reason(reason))
         self._pay()
         self._finish()
 
@@ -292,6 +303,13 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
 
     def close(self) -> None:
         """Nothing is held open."""
+
+    def _check_reason(self, reason: str) -> int:
+        if reason not in REASONS[1:]:
+            raise InputError(f"reason must be {' or '.join(REASONS[1:])}; got {reason!r}")
+        if not self.agents or self.row["over"]:
+            raise InputError(f"{reason}: no match is under way")
+        return REASONS.index(reason)
 
     def _pay(self) -> None:
         rewards_one(self._states, self.reward_kind, self._paid)
@@ -317,12 +335,6 @@ def check_reward(reward: str) -> int:
     if reward not in REWARDS:
         raise InputError(f"reward must be {', '.join(REWARDS)}; got {reward!r}")
     return REWARDS.index(reward)
-
-
-def _reason(reason: str) -> int:
-    if reason not in REASONS[1:]:
-        raise InputError(f"reason must be {' or '.join(REASONS[1:])}; got {reason!r}")
-    return REASONS.index(reason)
 
 
 def raw_env(**arguments: Any) -> PokerEnv:

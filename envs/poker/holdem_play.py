@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..jit import i64, kernel
 from ..rng import uniform
 from .betting import CALL, FOLD, RAISE
-from .cards import bit_of, suit_sizes, value_of
+from .cards import CATEGORY_SHIFT, bit_of, suit_sizes, value_of
 from .limit_play import RANDOM, ROCK
 from .observation import (
     BOARD,
@@ -28,7 +28,6 @@ AIR, WEAK_PAIR, TOP_PAIR, TWO_PAIR, MONSTER = range(5)
 three of a kind or better."""
 
 _DRAWS = 2  # uniform draws a decision
-_CATEGORY = 26
 
 
 @kernel
@@ -70,8 +69,8 @@ def holds(seen: NDArray[np.int32]) -> tuple[int, bool]:
             double = double or bool(ranks >> (card >> 2) & 1)
             ranks |= 1 << (card >> 2)
     value = value_of(board | mine)
-    made = value >> _CATEGORY
-    common = value_of(board) >> _CATEGORY if shown == 5 else 0
+    made = value >> CATEGORY_SHIFT
+    common = value_of(board) >> CATEGORY_SHIFT if shown == 5 else 0
     sizes = suit_sizes(board | mine)
     own = suit_sizes(mine)
     draw = False

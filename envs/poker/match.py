@@ -217,6 +217,19 @@ def void_hand(s: Row, reason: int) -> None:
 
 
 @kernel
+def stop_match(s: Row, reason: int) -> None:
+    """End the match when this pair does (without pairs: this hand).
+
+    At once, as if it had not been dealt, if nobody has decided in the pair yet.
+    """
+    if s["moves"] == 0 and (not s["pairs"] or s["hand"] % 2 == 0):
+        void_hand(s, reason)
+        s["dealt"] -= 1
+    else:
+        s["stop"] = reason
+
+
+@kernel
 def seat_to_act(s: Row) -> int:
     """The seat whose turn it is; -1 if the match is over."""
     return i64(s["seat_at"][s["actor"]]) if s["actor"] >= 0 else -1
