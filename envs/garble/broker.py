@@ -1,12 +1,29 @@
-"""The broker: reads lines through the channel's own odds, and says only what cannot hurt it."""
+"""The broker: hears through the channel's own odds, and says only what cannot be turned on it.
+
+*Hearing.* A confirm settles on what it asserts, if the said words excuse it. For every open ticket
+the broker weighs each value that the heard words or their neighbours say: what the deal would be
+worth, times the odds that the shield admits it. Lost words are put back where the shape of the line
+tells where they stood and the reference's convention what they were.
+
+*Books.* The tape is public, so every seat's cash is known, and most of its stock.
+
+*Saying.* A price is spelled where its only neighbour would hurt the other side (SELL AT FOURTEEN
+can be heard as FORTY, never lower), else said twice; the commodity is always said twice. A quantity
+on sale is the whole lot, said once: a buyer may as well assert more or less of it.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import i64, kernel
 from .constants import (
+    C_OUTCOME,
+    C_TICKET,
+    CHANNEL,
     COMMODITY,
     COMMODITY_REPEATS,
     CONFIRM_COMMODITY,
@@ -38,263 +55,294 @@ from .constants import (
     TAPE_SIDE,
     VERB,
 )
+from .hearing import READ_AS, odds, p_said, p_sell, restore
 from .lexicon import (
-    AT_WORD,
     BUY_WORD,
-    GAP,
     MAX_WORDS,
     NEIGHBOUR_COUNTS,
     NEIGHBOURS,
+    NO_WORD,
     NUM_COMMODITIES,
-    NUM_WORDS,
     SELL_WORD,
     SPELLINGS,
     VALUES,
 )
-from .lexicon import (
-    COMMODITY as FIRST_GOOD,
-)
 from .records import Records
 from .wire import (
     BUY,
-    DROP,
+    GOOD,
     GOOD_WORD,
+    K_PRICE,
+    K_QTY,
     PRICE_WORD,
     QTY_WORD,
     SELL,
     SIDE,
     SWAP,
     TERMS,
-    scan_words,
 )
+from .wire import PRICE as SAID_PRICE
 
-READINGS = 4
-"""Values that a heard word may be asserted as: its own, then its neighbours'."""
-
-
-def _tables() -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    values = np.full((NUM_WORDS, READINGS), -1, np.int64)
-    swapped = np.zeros((NUM_WORDS, READINGS))
-    swaps = np.zeros(NUM_WORDS)
-
-    def meaning(word: int) -> int:
-        good = FIRST_GOOD <= word < FIRST_GOOD + NUM_COMMODITIES
-        return word - FIRST_GOOD if good else int(VALUES[word])
-
-    said_by: list[list[int]] = [[] for _ in range(NUM_WORDS)]
-    for word in range(NUM_WORDS):
-        for other in NEIGHBOURS[word, : NEIGHBOUR_COUNTS[word]]:
-            said_by[other].append(word)
-    for word in range(NUM_WORDS):
-        own = [word, *(int(w) for w in NEIGHBOURS[word, : NEIGHBOUR_COUNTS[word]])]
-        for i, reading in enumerate(own):
-            values[word, i] = meaning(reading)
-        for said in said_by[word]:
-            count = NEIGHBOUR_COUNTS[said]
-            swaps[word] += 1 / count
-            passes = {meaning(int(w)) for w in [said, *NEIGHBOURS[said, :count]]}
-            for i in range(len(own)):
-                swapped[word, i] += (values[word, i] in passes) / count
-    return values, swapped, swaps
+ASK, BID = 5, 2
+"""Price over the market's of a line. Every premium is 6 or more and a price moves by 1 a turn, so a
+buyer takes an ask at + 5 and a seller a bid at + 2 on the next turn too."""
+BID_FROM = 1 / 3
+"""Share of the turns after which it bids: before that, what it wants comes cheaper off the air."""
+LONGEST_LINE = len("SELL 10 10 ORE ORE AT SEVENTEEN")
+"""Airtime under which it says no more: a line cut short would lose its shield."""
+USUAL_QUOTA = 15
+"""Units that a seat is taken to want in all: the middle of 12..19."""
+GROUPS = 4
+"""Seats of one remainder hold the same surplus, others another."""
 
 
-READ_AS, SWAPPED_TO, SWAPS = _tables()
+class _Books(NamedTuple):
+    """What the tape and the own hand tell of every seat."""
+
+    cash: NDArray[np.int64]  # (5,)
+    units: NDArray[np.int64]  # (5, 4); without the first 20 where the surplus is not known
+    owner: NDArray[np.int64]  # (4,) the group with that surplus, -1 unknown
 
 
 @kernel
-def _odds(word: int, reading: int, noise: float, once: bool) -> float:
-    clean = 1.0 - SWAP * noise
-    swap = (SWAP - DROP) * noise
-    passing = clean + swap * SWAPPED_TO[word, reading] if once else clean
-    return float(passing / (clean + swap * SWAPS[word]))
-
-
-@kernel
-def _read_line(
-    words: NDArray[np.uint8], guess: int, fixed: NDArray[np.uint8], terms: NDArray[np.uint8]
-) -> tuple[int, int]:
-    """Scan a line with a lost verb or AT put back where it must have stood.
-
-    Returns how many words stand before AT and after it (0, 0 if unreadable).
-    """
-    n = 0
-    good = 0
-    at = 0
-    while n < MAX_WORDS and words[n] != 0:
-        fixed[n] = words[n]
-        if FIRST_GOOD <= words[n] < FIRST_GOOD + NUM_COMMODITIES:
-            good = n
-        elif words[n] == AT_WORD and at == 0:
-            at = n
-        n += 1
-    if n < 5:
-        return 0, 0
-    if fixed[0] == GAP:
-        fixed[0] = guess
-    if at == 0 and good > 0 and good + 1 < n and fixed[good + 1] == GAP:
-        at = good + 1
-        fixed[at] = AT_WORD
-    if fixed[0] != SELL_WORD and fixed[0] != BUY_WORD:
-        return 0, 0
-    if not scan_words(fixed, n, terms):
-        return 0, 0
-    return at - 1, n - at - 1
-
-
-@kernel
-def _worth(seen: Records, good: int, units: int) -> float:
-    """What ``units`` of ``good`` are worth at today's price; prices are a martingale."""
-    value = float(units * seen["prices"][good])
-    if good == seen["demand"]:
-        value += float(seen["premium"] * min(units, i64(seen["quota"])))
-    return value
-
-
-@kernel
-def _settle_books(seen: Records, cash: NDArray[np.int64], units: NDArray[np.int64]) -> None:
-    """Every seat's cash, and its units but for the surplus it began with, off the tape."""
+def _keep_books(seen: Records, books: _Books) -> None:
+    cash, units, owner = books
     cash[:] = START_CASH
     units[:] = 0
     for i in range(seen["num_deals"]):
         row = seen["tape"][i]
-        offerer = i64(row[TAPE_OFFERER])
-        confirmer = i64(row[TAPE_CONFIRMER])
         good = i64(row[TAPE_GOOD])
         fill = i64(row[TAPE_FILL])
-        sells = row[TAPE_SIDE] == SELL
-        seller = offerer if sells else confirmer
-        buyer = confirmer if sells else offerer
-        cash[seller] += fill * i64(row[TAPE_PRICE])
-        cash[buyer] -= fill * i64(row[TAPE_PRICE])
+        paid = fill * i64(row[TAPE_PRICE])
+        seller = i64(row[TAPE_OFFERER])
+        buyer = i64(row[TAPE_CONFIRMER])
+        if row[TAPE_SIDE] == BUY:
+            seller, buyer = buyer, seller
+        cash[seller] += paid
+        cash[buyer] -= paid
         units[seller, good] -= fill
         units[buyer, good] += fill
+    owner[:] = -1
+    owner[seen["surplus"]] = i64(seen["seat"]) % GROUPS
+    for seat in range(SEATS):
+        for good in range(NUM_COMMODITIES):
+            if units[seat, good] < 0:  # it sold more than it bought
+                owner[good] = seat % GROUPS
+    for seat in range(SEATS):
+        good = _surplus_of(books, seat)
+        if good >= 0:
+            units[seat, good] += START_UNITS
 
 
 @kernel
-def _stock_of(seen: Records, units: NDArray[np.int64], seat: int, good: int) -> int:
-    """Units of ``good`` that a seat offering it most likely has."""
-    for other in range(NUM_COMMODITIES):
-        if other != good and units[seat, other] < 0:
-            return i64(units[seat, good])
-    return START_UNITS + i64(units[seat, good])
+def _surplus_of(books: _Books, seat: int) -> int:
+    for good in range(NUM_COMMODITIES):
+        if books.owner[good] == seat % GROUPS:
+            return good
+    return -1
 
 
 @kernel
-def _best_confirm(
+def _stock(books: _Books, seat: int, good: int) -> int:
+    """Units of a commodity that a seat which offers it has; unless known, as its surplus."""
+    unknown = books.owner[good] < 0 and _surplus_of(books, seat) < 0
+    return i64(books.units[seat, good]) + (START_UNITS if unknown else 0)
+
+
+@kernel
+def _gain(seen: Records, good: int, units: int, price: int) -> float:
+    """What buying ``units`` at ``price`` adds (negative: selling); a price stays, on average."""
+    gain = float(units * (i64(seen["prices"][good]) - price))
+    if good == seen["demand"]:
+        quota = i64(seen["quota"])
+        mine = i64(seen["units"][good])
+        counted = min(mine + units, quota) - min(mine, quota)
+        gain += float(i64(seen["premium"]) * counted)
+    return gain
+
+
+@kernel
+def _weigh(
     seen: Records,
-    cash: NDArray[np.int64],
-    units: NDArray[np.int64],
-    fixed: NDArray[np.uint8],
+    books: _Books,
+    slot: int,
     terms: NDArray[np.uint8],
+    before: int,
+    after: int,
+    p_side: float,
+    best: float,
     action: NDArray[np.int64],
 ) -> float:
-    best = 0.0
-    my_cash = i64(seen["cash"])
-    for slot in range(SLOTS):
-        ticket = seen["tickets"][slot]
-        if ticket[SLOT_TICKET] == 0:
-            break
-        noise = float(seen["curve"][ticket[SLOT_OPENED]])
-        if ticket[SLOT_CHANNEL] != RADIO:
-            noise *= LINE_NOISE
-        offerer = i64(ticket[SLOT_OFFERER])
-        words = seen["ticket_words"][slot]
-        before, after = _read_line(words, SELL_WORD, fixed, terms)
-        if before == 0:
-            continue
-        p_side = 1.0 if words[0] != GAP else 0.7
-        selling = terms[SIDE] == SELL
-        once_qty = before == 2
-        once_good = before == 2
-        once_price = after == 1
-        if before == 3:
-            numbers = 0
-            goods = 0
-            for i in range(1, 4):
-                numbers += VALUES[words[i]] >= 0
-                goods += FIRST_GOOD <= words[i] < FIRST_GOOD + NUM_COMMODITIES
-            once_qty = goods == 2
-            once_good = numbers == 2
-        for g in range(2 if once_good else 1):
-            good = READ_AS[terms[GOOD_WORD], g]
-            p_good = p_side * _odds(i64(terms[GOOD_WORD]), g, noise, once_good)
-            mine = i64(seen["units"][good])
-            stock = _stock_of(seen, units, offerer, good) if selling else mine
-            base = _worth(seen, good, mine)
-            for p in range(1 + NEIGHBOUR_COUNTS[terms[PRICE_WORD]] if once_price else 1):
-                price = READ_AS[terms[PRICE_WORD], p]
-                p_price = p_good * _odds(i64(terms[PRICE_WORD]), p, noise, once_price)
-                most = stock
-                if price > 0:
-                    most = min(most, (my_cash if selling else cash[offerer]) // price)
-                for q in range(1 + NEIGHBOUR_COUNTS[terms[QTY_WORD]] if once_qty else 1):
-                    qty = READ_AS[terms[QTY_WORD], q]
-                    fill = min(qty, most)
-                    if fill < 1:
-                        continue
-                    if selling:
-                        gain = _worth(seen, good, mine + fill) - base - fill * price
-                    else:
-                        gain = _worth(seen, good, mine - fill) - base + fill * price
-                    gain *= p_price * _odds(i64(terms[QTY_WORD]), q, noise, once_qty)
-                    if gain > best:
-                        best = gain
-                        action[SLOT] = 1 + slot
-                        action[CONFIRM_SIDE] = i64(terms[SIDE]) - SELL
-                        action[CONFIRM_QTY] = qty
-                        action[CONFIRM_COMMODITY] = good
-                        action[CONFIRM_PRICE] = price
+    """Write the assertion of one ticket worth most into ``action`` if it beats ``best``."""
+    ticket = seen["tickets"][slot]
+    noise = float(seen["curve"][ticket[SLOT_OPENED]])
+    if ticket[SLOT_CHANNEL] != RADIO:
+        noise *= LINE_NOISE
+    offerer = i64(ticket[SLOT_OFFERER])
+    buying = terms[SIDE] == SELL
+    qty_word, good_word = i64(terms[QTY_WORD]), i64(terms[GOOD_WORD])
+    price_word = i64(terms[PRICE_WORD])
+    # quantity and commodity share the words before AT; of three, two are more likely the latter's
+    once = before == 2
+    once_qty = once or (before == 3 and terms[K_QTY] == 1)
+    once_price = after == 1
+    for g in range(2 if once else 1):
+        good = i64(READ_AS[good_word, g])
+        if buying:  # admitted or not, only what was said is there to be bought
+            p_good = p_side * (p_said(g, noise) if once else 1.0)
+            purse = i64(seen["cash"])
+            stock = _stock(books, offerer, good)
+        else:
+            p_good = p_side * odds(good_word, g, noise, once, 1)
+            purse = i64(books.cash[offerer])
+            stock = i64(seen["units"][good])
+        for p in range(1 + NEIGHBOUR_COUNTS[price_word] if once_price else 1):
+            price = i64(READ_AS[price_word, p])
+            p_price = p_good * odds(price_word, p, noise, once_price, i64(terms[K_PRICE]))
+            most = min(stock, purse // price) if price > 0 else stock
+            for q in range(1 + NEIGHBOUR_COUNTS[qty_word] if once_qty else 1):
+                qty = i64(READ_AS[qty_word, q])
+                fill = min(qty, most)
+                if fill < 1:
+                    continue
+                gain = _gain(seen, good, fill if buying else -fill, price) * p_price
+                gain *= odds(qty_word, q, noise, once_qty, i64(terms[K_QTY]))
+                if gain > best:
+                    best = gain
+                    action[SLOT] = 1 + slot
+                    action[CONFIRM_SIDE] = i64(terms[SIDE]) - SELL
+                    action[CONFIRM_QTY] = qty
+                    action[CONFIRM_COMMODITY] = good
+                    action[CONFIRM_PRICE] = price
     return best
 
 
 @kernel
-def _safe_price(action: NDArray[np.int64], price: int, selling: bool) -> None:
-    action[PRICE] = price
-    spelled = SPELLINGS[price]
-    if spelled:
-        safe = True
-        for i in range(NEIGHBOUR_COUNTS[spelled]):
-            other = VALUES[NEIGHBOURS[spelled, i]]
-            safe = safe and (other > price if selling else other < price)
-        if safe:
-            action[PRICE_FORM] = SPELLED_OUT
-            return
-    action[PRICE_REPEATS] = 1
-
-
-ASK = 5
-BID = 2
+def _confirm(
+    seen: Records,
+    books: _Books,
+    line: NDArray[np.uint8],
+    terms: NDArray[np.uint8],
+    action: NDArray[np.int64],
+) -> None:
+    """Confirm the ticket and the reading that are worth most; none at a loss."""
+    best = 0.0
+    for slot in range(SLOTS):
+        ticket = seen["tickets"][slot]
+        if ticket[SLOT_TICKET] == 0:
+            break
+        if seen["confirm"][C_TICKET] == ticket[SLOT_TICKET] and seen["confirm"][C_OUTCOME] != 0:
+            continue  # it voided, and would again
+        words = seen["ticket_words"][slot]
+        surplus = _surplus_of(books, i64(ticket[SLOT_OFFERER]))
+        for side in range(SELL, BUY + 1):
+            verb = SELL_WORD if side == SELL else BUY_WORD
+            before, after = restore(words, verb, surplus, seen["previous_prices"], line, terms)
+            if before == 0:
+                continue
+            if line[0] == words[0]:
+                best = _weigh(seen, books, slot, terms, before, after, 1.0, best, action)
+                break
+            market = i64(seen["previous_prices"][terms[GOOD]])
+            p_side = p_sell(i64(terms[SAID_PRICE]) - market)
+            if side == BUY:
+                p_side = 1.0 - p_side
+            best = _weigh(seen, books, slot, terms, before, after, p_side, best, action)
 
 
 @kernel
-def _say(seen: Records, action: NDArray[np.int64]) -> None:
+def _p_wants(books: _Books, seat: int, good: int) -> float:
+    """The odds that a commodity is the seat's demand: what it bought, else one of three."""
+    bought = False
+    surplus = _surplus_of(books, seat)
+    for other in range(NUM_COMMODITIES):
+        if other != surplus and books.units[seat, other] > 0:
+            bought = True
+    if good == surplus or (bought and books.units[seat, good] <= 0):
+        return 0.0
+    return 1.0 if bought else 1.0 / 3.0
+
+
+@kernel
+def _expected_fill(
+    seen: Records, books: _Books, side: int, good: int, price: int, qty: int, channel: int
+) -> float:
+    """Units that a line on ``channel`` is expected to move, the first who takes it taking all."""
+    noise = float(seen["interference"]) * (1.0 if channel == RADIO else LINE_NOISE)
+    arrives = (1.0 - SWAP * noise) ** 3  # verb, AT and a price that must come as said
+    open_yet = 1.0
+    total = 0.0
+    for seat in range(SEATS):
+        if seat == seen["seat"] or (channel != RADIO and channel != 1 + seat):
+            continue
+        if side == SELL:
+            p = arrives * _p_wants(books, seat, good)
+            missing = max(0, USUAL_QUOTA - i64(books.units[seat, good]))
+            fill = min(qty, missing, i64(books.cash[seat]) // price)
+        else:
+            owner = i64(books.owner[good])
+            p = arrives / 3.0 if owner < 0 else arrives if owner == seat % GROUPS else 0.0
+            fill = min(qty, START_UNITS if owner < 0 else max(0, i64(books.units[seat, good])))
+        if fill > 0:
+            total += open_yet * p * fill
+            open_yet *= 1.0 - p
+    return total
+
+
+@kernel
+def _say(seen: Records, books: _Books, action: NDArray[np.int64]) -> None:
+    """Say the line that is expected to earn most."""
+    if seen["airtime"] < LONGEST_LINE:
+        return
     demand = i64(seen["demand"])
-    need = max(0, i64(seen["quota"]) - i64(seen["units"][demand]))
-    best = -1
-    spare = 0
+    quota = i64(seen["quota"])
+    best = 0.0
     for good in range(NUM_COMMODITIES):
-        left = i64(seen["units"][good])
-        if good == demand:
-            left = max(0, left - i64(seen["quota"]))
-        if left > spare:
-            spare = left
-            best = good
-    bid = i64(seen["prices"][demand]) + BID
-    if need > 0 and seen["cash"] >= 2 * bid and (spare < 3 or seen["turn"] % 2 == 1):
-        action[VERB] = BUY
-        action[QTY] = need
-        action[COMMODITY] = demand
-        action[COMMODITY_REPEATS] = 1
-        action[QTY_REPEATS] = 1
-        _safe_price(action, bid, False)
-    elif spare > 0:
-        action[VERB] = SELL
-        action[QTY] = spare
-        action[COMMODITY] = best
-        action[COMMODITY_REPEATS] = 1
-        if best == demand:
+        spare = i64(seen["units"][good]) - (quota if good == demand else 0)
+        if spare < 1:
+            continue
+        price = i64(seen["prices"][good]) + ASK
+        for channel in range(1 + SEATS):
+            if channel == 1 + seen["seat"]:
+                continue
+            gain = ASK * _expected_fill(seen, books, SELL, good, price, spare, channel)
+            if gain > best:
+                best = gain
+                action[CHANNEL] = channel
+                action[VERB] = SELL
+                action[QTY] = spare
+                action[COMMODITY] = good
+                action[PRICE] = price
+                action[QTY_REPEATS] = good == demand  # more of it than is spare is not for sale
+    price = i64(seen["prices"][demand]) + BID
+    want = quota - i64(seen["units"][demand])
+    fill = min(want, i64(seen["cash"]) // price)
+    if fill > 0 and seen["turn"] >= BID_FROM * seen["turns"]:
+        margin = i64(seen["premium"]) - BID
+        if margin * _expected_fill(seen, books, BUY, demand, price, fill, RADIO) > best:
+            action[CHANNEL] = RADIO
+            action[VERB] = BUY
+            action[QTY] = want
+            action[COMMODITY] = demand
+            action[PRICE] = price
             action[QTY_REPEATS] = 1
-        _safe_price(action, i64(seen["prices"][best]) + ASK, True)
+    action[COMMODITY_REPEATS] = 1
+    _shield_price(action)
+
+
+@kernel
+def _shield_price(action: NDArray[np.int64]) -> None:
+    """Spell the price where no neighbour is better for the other side, else say it twice."""
+    price = action[PRICE]
+    word = SPELLINGS[price]
+    safe = word != NO_WORD
+    for i in range(NEIGHBOUR_COUNTS[word]):
+        other = VALUES[NEIGHBOURS[word, i]]
+        safe = safe and (other > price if action[VERB] == SELL else other < price)
+    if safe:
+        action[PRICE_FORM] = SPELLED_OUT
+    else:
+        action[PRICE_REPEATS] = 1
 
 
 @kernel
@@ -305,9 +353,12 @@ def act_broker(
     actions: NDArray[np.int64],
 ) -> None:
     """The kernel of ``broker``: see ``policies``."""
-    cash = np.empty(SEATS, np.int64)
-    units = np.empty((SEATS, NUM_COMMODITIES), np.int64)
-    fixed = np.empty(MAX_WORDS, np.uint8)
+    books = _Books(
+        np.empty(SEATS, np.int64),
+        np.empty((SEATS, NUM_COMMODITIES), np.int64),
+        np.empty(NUM_COMMODITIES, np.int64),
+    )
+    line = np.empty(MAX_WORDS, np.uint8)
     terms = np.empty(TERMS, np.uint8)
     for row in range(seen.shape[0]):
         for seat in range(seen.shape[1]):
@@ -316,6 +367,6 @@ def act_broker(
             s = seen[row, seat]
             action = actions[row, seat]
             action[:] = 0
-            _settle_books(s, cash, units)
-            _say(s, action)
-            _best_confirm(s, cash, units, fixed, terms, action)
+            _keep_books(s, books)
+            _say(s, books, action)
+            _confirm(s, books, line, terms, action)
