@@ -166,9 +166,11 @@ def test_hidden_state_never_shows(seed: int, turns: int, viewer: int) -> None:
 
 def hidden_words(seen: np.void, sender: int, line: str, rng: np.random.Generator) -> str:
     """Another line in which every word is new that did not reach the viewer as it was said."""
+    if not seen["heard_channel"][sender]:
+        return ("", "SECRET", "SELL 5 ORE AT 9")[rng.integers(3)]
     words = normalise(line)
     for i, heard in enumerate(seen["heard"][sender][: len(words)]):
-        if heard != CHATTER or not seen["heard_channel"][sender]:
+        if heard != CHATTER:
             words[i] = f"SECRET{rng.integers(100)}"
     return " ".join(words)
 

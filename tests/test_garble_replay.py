@@ -20,10 +20,11 @@ from wager.envs.files import canonical, digest
 from wager.envs.garble import constants as c
 from wager.envs.garble import replay as replays
 from wager.envs.garble.env import ParallelGarble
-from wager.envs.garble.lexicon import GAP_TEXT
+from wager.envs.garble.lexicon import GAP_TEXT, normalise
 from wager.envs.garble.policies import POLICIES
 from wager.envs.garble.speech import Confirm, Decision
 from wager.envs.garble.tables import play_tables
+from wager.envs.garble.wire import heard_text
 
 SEATS = ["quoter", "shark", "broker", "random", "quoter"]
 GOODS = ["ORE", "OAT", "TIN", "TAR"]
@@ -198,6 +199,12 @@ def test_what_was_heard_is_not_stored_but_derived() -> None:
         pairs = zip(env.agents, texts, to, strict=True)
         recorder.play({agent: Decision(text, channel) for agent, text, channel in pairs})
         live.append([[env.hear(s, to) for to in range(5)] for s in range(5)])
+        # what the engine delivered, and what the seats saw of it
+        words = env.state_record["heard"][(env.state_record["turn"] - 1) % 2]
+        for s, line in enumerate(env.lines):
+            said = normalise(line)
+            assert live[-1][s] == [heard_text(said, words[s, to]).strip() for to in range(5)]
+            assert (env.table.seen[0]["heard"][:, s] == words[s]).all()
     replay = recorder.replay(SEATS)
     assert GAP_TEXT not in canonical(replay)
     again = [
