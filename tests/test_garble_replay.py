@@ -26,7 +26,7 @@ from wager.envs.garble.speech import Confirm, Decision
 from wager.envs.garble.tables import play_tables
 from wager.envs.garble.wire import heard_text
 
-SEATS = ["quoter", "shark", "broker", "random", "quoter"]
+SEATS = ["quoter", "shark", "quoter", "random", "shark"]
 GOODS = ["ORE", "OAT", "TIN", "TAR"]
 HOSTILE = [
     "",
@@ -104,14 +104,17 @@ def test_a_replay_verifies_and_satisfies_the_schemas(
 
 @pytest.mark.parametrize("seed", [0, 7, 2**62])
 def test_a_recording_is_the_table_that_the_same_policies_play(seed: int) -> None:
-    table = play_tables(SEATS, [seed])
-    results = recorded(seed)["results"]
+    seats = [*SEATS[:4], "broker"]
+    table = play_tables(seats, [seed])
+    replay = recorded(seed, seats)
+    replays.verify(replay)
+    results = replay["results"]
     state = table.states[0]
     assert results["scores"] == table.seen["score"][0].tolist()
     for name in ("cash", "units", "deals", "misheard", "voids"):
         assert results[name] == state[name].tolist()
     assert results["airtime_used"] == (c.AIRTIME - state["airtime"]).tolist()
-    assert results["names"] == SEATS
+    assert results["names"] == seats
 
 
 @pytest.mark.parametrize("action", ["offers", "words"])
@@ -286,14 +289,14 @@ def test_every_derived_field_is_compared() -> None:
 def test_changed_inputs_and_digests_are_found() -> None:
     """A said line or a confirm changed: the first event that differs is named."""
     k = next(k for k, entry in enumerate(REPLAY["inputs"]) if entry["text"])
-    with pytest.raises(InputError, match=r"^events\[\d+\]( \(\w+, turn 0.*)? must|^events"):
+    with pytest.raises(InputError, match=r"^events"):
         replays.verify(at(REPLAY, ("inputs", k, "text"), "SELL 9 ORE AT 99"))
     k = next(k for k, entry in enumerate(REPLAY["inputs"]) if entry["confirm"])
     with pytest.raises(InputError, match=r"^events"):
         replays.verify(at(REPLAY, ("inputs", k, "confirm"), None))
     with pytest.raises(InputError, match="digest must be"):
         replays.verify(REPLAY | {"seed": 8})
-    with pytest.raises(InputError, match=r"^events"):
+    with pytest.raises(InputError, match=r"^(events|inputs)\["):
         replays.verify(at(REPLAY, ("seed",), 8))
     with pytest.raises(InputError, match=r"^events must have"):
         replays.verify(at(REPLAY, ("events",), REPLAY["events"][:-1]))
