@@ -5,11 +5,11 @@ filter of "drifting fundamental plus AR(1) mispricing" gives the fundamental; an
 its line is likelier as a random walk.
 
 **Trading.** A reservation does its work once, so gp are scarce and have one shadow price: the least
-margin that a round trip must earn. It sets the limits of every item, ``depth`` spreads under the
-fundamental and about as many over it, where the least round trip earns just that. An item's size
-is its flow times the ticks that should reach the buy limit, less a reserve, for gp that find no
-seller earn nothing. The margin is bisected until the reservations just spend the purse: thin items
-fill at near limits, deep ones take the rest at far ones.
+margin that a round trip must earn. It sets the limits of every item, about the same share under
+and over the fundamental, where the least round trip earns just that. An item's size is its flow
+times the ticks that should reach the buy limit, less a reserve, for gp that find no seller earn
+nothing. The margin is bisected until the reservations just spend the purse: at one margin the wide
+thin items fill all that they can, and the deep ones take the rest.
 
 **Deciding again.** After an episode's first decision gp come back, idle or earned: there is no
 reserve, the purse counts for several turns, and stock goes as soon as it is over its fundamental.
