@@ -116,6 +116,25 @@ def test_rewards_sum_to_the_return(seed: int, interval: int) -> None:
     np.testing.assert_array_equal(bought, observation["units_bought"])
 
 
+def test_an_episode_leaves_nothing_behind() -> None:
+    """A used environment plays a market as a fresh one does, to the last byte."""
+    traces = []
+    for warm_up in (True, False):
+        env = GrandExchange(**SIZES, decision_interval=2, render_mode="ansi")
+        if warm_up:
+            env.reset(seed=3)
+            while not env.step(np.tile([20_000, 10**7, 1, 0], (4, 1)))[2]:
+                pass
+        observation, info = env.reset(options={"market_seed": 60_000})
+        rng, trace, ended = np.random.default_rng(2), [repr(info)], False
+        while not ended:
+            observation, reward, ended, _, info = env.step(lively(observation, rng))
+            trace.append(repr((observation, reward, info, env.render())))
+        assert info["fills"].any()
+        traces.append(trace)
+    assert traces[0] == traces[1]
+
+
 def test_one_decision_is_a_run_of_the_book() -> None:
     env = GrandExchange()
     for task in range(30):

@@ -68,6 +68,23 @@ def test_limits_and_fills_are_drawn_once_they_exist() -> None:
     assert has(after, _SELL) > 500
 
 
+def test_no_offer_draws_no_limit() -> None:
+    """Prices near zero put 0, which stands for no limit, on the panel."""
+
+    def low(
+        markets: Markets, seeds: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+    ) -> None:
+        fill_markets(markets, seeds, rows)
+        markets.prices[:] %= 120
+        markets.prices[:] += 1
+
+    env = GrandExchange(render_mode="rgb_array", fill=low)
+    env.reset(seed=0)
+    env.step(np.zeros((6, 4), np.int64))
+    frame = env.render()
+    assert has(frame, _BUY) == has(frame, _SELL) == 0
+
+
 def test_the_picture_ends_at_the_last_public_tick() -> None:
     """Right of the ticks played the panels hold nothing but the ground and level lines."""
     env = GrandExchange(render_mode="rgb_array", decision_interval=1)
