@@ -17,7 +17,7 @@ from wager.envs.garble.env import ParallelGarble
 from wager.envs.garble.lexicon import NUM_WORDS, TEXTS
 from wager.envs.garble.policies import POLICIES
 from wager.envs.garble.records import OBSERVATION, STATE
-from wager.envs.garble.speech import Confirm, Decision
+from wager.envs.garble.speech import Confirm, Decision, cut_line
 from wager.envs.garble.vector import VectorGarble
 from wager.envs.garble.view import SeatViews, observe, pack
 from wager.envs.garble.wire import scan
@@ -182,6 +182,22 @@ def test_any_text_is_a_line(text: str, channel: str, airtime: int, data: st.Data
     env.play({"seat_0": Decision(text, channel)})
     assert env.table.states[0]["airtime"][0] == airtime - len(env.lines[0])
     env.lines[0].encode("utf-8")
+
+
+def test_random_bytes_are_lines() -> None:
+    """100,000 lines of random bytes: cut, normalised and scanned without an error."""
+    rng = np.random.default_rng(0)
+    parts = [b"SELL", b"BUY", b" AT ", b"ORE", b"5", b" 12 ", b"\xff", b"\xed\xa0\x80", b"\n"]
+    read = 0
+    for _ in range(100_000):
+        if rng.random() < 0.5:
+            data = rng.bytes(int(rng.integers(0, 60)))
+        else:
+            data = b" ".join(parts[i] for i in rng.integers(0, len(parts), 12))
+        line, _ = cut_line(data.decode("utf-8", "surrogateescape"), 900)
+        line.encode("utf-8")
+        read += scan(line) is not None
+    assert read > 100
 
 
 def test_empty_notes_keep_the_old_ones() -> None:

@@ -54,7 +54,7 @@ from .constants import (
     WRONG_SIDE,
 )
 from .lexicon import NUM_COMMODITIES
-from .records import Records
+from .records import Records, copy_row
 from .wire import GOOD, PRICE, QTY, SELL, SIDE, TERMS, burst_span, deliver, scan_words, shielded
 
 
@@ -94,7 +94,7 @@ def _transmit(state: Records, seat: int, decision: Records, terms: NDArray[np.ui
     half = turn % 2
     n = i64(decision["num_words"])
     channel = i64(decision["channel"])
-    words = decision["words"]
+    words = decision["words"][:]
     noise = float(state["interference"][turn])
     if channel != RADIO:
         noise *= LINE_NOISE
@@ -110,13 +110,13 @@ def _transmit(state: Records, seat: int, decision: Records, terms: NDArray[np.ui
         ticket[T_OFFERER] = seat
         ticket[T_CHANNEL] = channel
         ticket[T_OPENED] = turn
-        ticket[T_TERMS:] = terms
+        copy_row(terms, ticket[T_TERMS:])
         state["num_tickets"] += 1
         decision["opened"] = state["num_tickets"]
     for to in range(SEATS):
         heard = state["heard"][half, seat, to]
         if to == seat:
-            heard[:n] = words[:n]
+            copy_row(words[:n], heard)
         elif channel == RADIO or channel == 1 + to:
             deliver(np.uint64(state["key"]), turn, seat, to, noise, words, n, first, last, heard)
             if opens:

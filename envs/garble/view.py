@@ -29,7 +29,7 @@ from .constants import (
     WINDOW,
 )
 from .exchange import advance, hold, portfolio, priced_turn
-from .records import OBSERVATION, Records
+from .records import OBSERVATION, Records, copy_row
 
 
 @kernel
@@ -58,8 +58,8 @@ def _observe_tickets(state: Records, seat: int, seen: Records) -> None:
         slots[slot, SLOT_CHANNEL] = ticket[T_CHANNEL]
         slots[slot, SLOT_OPENED] = opened
         slots[slot, SLOT_EXPIRES] = opened + WINDOW + 1
-        slots[slot, SLOT_TERMS:] = state["heard_terms"][opened % 2, offerer, seat]
-        words[slot] = state["heard"][opened % 2, offerer, seat]
+        copy_row(state["heard_terms"][opened % 2, offerer, seat], slots[slot, SLOT_TERMS:])
+        copy_row(state["heard"][opened % 2, offerer, seat], words[slot])
         slot += 1
 
 
@@ -72,7 +72,7 @@ def _observe_traffic(state: Records, seat: int, seen: Records) -> None:
         sent = state["sent"][sender] == SENT or state["sent"][sender] == CLIPPED
         reached = channel == RADIO or sender == seat or channel == 1 + seat
         seen["heard_channel"][sender] = 1 + (channel != RADIO) if sent and reached else 0
-        seen["heard"][sender] = state["heard"][half, sender, seat]
+        copy_row(state["heard"][half, sender, seat], seen["heard"][sender])
 
 
 @kernel
@@ -85,7 +85,7 @@ def _observe_row(state: Records, seen: Records) -> None:
         if s["turns"] == 0:
             s["seat"] = seat
             s["turns"] = state["turns"]
-            s["curve"][:] = state["curve"]
+            copy_row(state["curve"][:], s["curve"][:])
             s["surplus"] = state["surplus"][seat]
             s["demand"] = state["demand"][seat]
             s["premium"] = state["premium"][seat]
@@ -97,10 +97,10 @@ def _observe_row(state: Records, seen: Records) -> None:
         s["burst"] = burst
         s["burst_at"] = state["burst_at"][now] if burst else 0.0
         s["burst_len"] = i64(state["burst_len"][now]) if burst else 0
-        s["prices"][:] = state["prices"][now]
-        s["previous_prices"][:] = state["prices"][max(0, now - 1)]
+        copy_row(state["prices"][now], s["prices"][:])
+        copy_row(state["prices"][max(0, now - 1)], s["previous_prices"][:])
         s["cash"] = state["cash"][seat]
-        s["units"][:] = state["units"][seat]
+        copy_row(state["units"][seat], s["units"][:])
         s["airtime"] = state["airtime"][seat]
         worth = portfolio(state, seat, now)
         base = hold(state, seat, now)
@@ -108,11 +108,11 @@ def _observe_row(state: Records, seen: Records) -> None:
         s["hold"] = base
         s["score"] = worth / base
         s["sent"] = state["sent"][seat]
-        s["confirm"][:] = state["confirms"][seat]
+        copy_row(state["confirms"][seat], s["confirm"][:])
         _observe_traffic(state, seat, s)
         _observe_tickets(state, seat, s)
         for i in range(i64(s["num_deals"]), i64(state["num_deals"])):
-            s["tape"][i] = state["tape"][i]
+            copy_row(state["tape"][i], s["tape"][i])
         s["num_deals"] = state["num_deals"]
 
 
