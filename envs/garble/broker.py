@@ -84,8 +84,9 @@ from .wire import (
 from .wire import PRICE as SAID_PRICE
 
 ASK, BID = 5, 2
-"""Price over the market's of a line. Every premium is 6 or more and a price moves by 1 a turn, so a
-buyer takes an ask at + 5 and a seller a bid at + 2 on the next turn too."""
+"""Price of a line over the market's. An ask at + 5 is below every premium (6 or more); a bid at + 2
+still tempts a seller who wants + 1 when the price has risen by 1. An ask at + 4 earned less
+from quoters, one at + 6 less among brokers."""
 BID_FROM = 1 / 3
 """Share of the turns after which it bids: before that, what it wants comes cheaper off the air."""
 LONGEST_LINE = len("SELL 10 10 ORE ORE AT SEVENTEEN")
