@@ -68,7 +68,8 @@ class BasketPolicy(ActorCriticPolicy):
         super().__init__(*args, **kwargs)
 
     def _build(self, lr_schedule: Any) -> None:
-        self.actor = ItemNet(self.item_features, self.width, self.item_actions, 0.01)
+        # a fresh actor plays the centre of the action space, whatever it sees
+        self.actor = ItemNet(self.item_features, self.width, self.item_actions, 0.0)
         self.critic = ItemNet(self.item_features, self.critic_width, 1, 1.0)
         self.log_std = nn.Parameter(torch.full((self.item_actions,), float(self.log_std_init)))
         settings: dict[str, Any] = {"lr": lr_schedule(1), **self.optimizer_kwargs}
