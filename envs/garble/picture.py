@@ -29,6 +29,7 @@ from .lexicon import COMMODITIES
 from .scene import (
     MISSING,
     SWAPPED,
+    UNREAD,
     Line,
     View,
     chunks,
@@ -279,8 +280,8 @@ def _tickets(pen: Pen, view: View, box: Box) -> None:
         if own:
             where = "radio" if ticket.channel == c.RADIO else "private"
             pen.text(x + 130, y, where, 13, MUTED)
-            known = ticket.terms is not None and " " in ticket.terms
-            pen.text(x + 210, y, ticket.terms or "", 13, INK if known else MUTED)
+            colour = MUTED if ticket.terms == UNREAD else INK
+            pen.text(x + 210, y, ticket.terms or "", 13, colour)
         pen.text(
             x + width - (0 if own else 16), y, f"until turn {ticket.expires - 1}", 12, MUTED, "rs"
         )

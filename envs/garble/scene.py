@@ -25,6 +25,9 @@ from .wire import GOOD, K_GOOD, K_PRICE, K_QTY, NO_TERMS, PRICE, QTY, SIDE, SIDE
 CLEAN, SWAPPED, MISSING = range(3)
 """How a word was heard."""
 
+UNREAD = "not understood"
+"""The terms of a ticket whose line the viewer could not read."""
+
 _LONGEST = 24  # characters of a word that are shown
 
 
@@ -168,7 +171,7 @@ def seat_view(state: Records, seen: Records, lines: Sequence[str]) -> View:
     for row in seen["tickets"]:
         number, offerer, channel, _, expires = (int(v) for v in row[: c.SLOT_TERMS])
         if number:
-            terms = terms_text(row[c.SLOT_TERMS :]) or "not understood"
+            terms = terms_text(row[c.SLOT_TERMS :]) or UNREAD
             tickets.append(Ticket(number, offerer, channel, expires, terms))
     account = Account(
         seat,
