@@ -7,9 +7,9 @@ tells where they stood and the reference's convention what they were.
 
 *Books.* The tape is public, so every seat's cash is known, and most of its stock.
 
-*Saying.* A price is spelled where its only neighbour would hurt the other side (SELL AT FOURTEEN
-can be heard as FORTY, never lower), else said twice; the commodity is always said twice. A quantity
-on sale is the whole lot, said once: a buyer may as well assert more or less of it.
+*Saying.* Price and commodity are said twice, so only their exact values settle. A quantity on sale
+is the whole lot, said once: a buyer may as well assert more or less of it. What to say, and whether
+to all or to one seat, is what the books expect to earn most.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from .constants import (
     CONFIRM_SIDE,
     LINE_NOISE,
     PRICE,
-    PRICE_FORM,
     PRICE_REPEATS,
     QTY,
     QTY_REPEATS,
@@ -44,7 +43,6 @@ from .constants import (
     SLOT_OPENED,
     SLOT_TICKET,
     SLOTS,
-    SPELLED_OUT,
     START_CASH,
     START_UNITS,
     TAPE_CONFIRMER,
@@ -60,12 +58,8 @@ from .lexicon import (
     BUY_WORD,
     MAX_WORDS,
     NEIGHBOUR_COUNTS,
-    NEIGHBOURS,
-    NO_WORD,
     NUM_COMMODITIES,
     SELL_WORD,
-    SPELLINGS,
-    VALUES,
 )
 from .records import Records
 from .wire import (
@@ -89,7 +83,7 @@ still tempts a seller who wants + 1 when the price has risen by 1. An ask at + 4
 from quoters, one at + 6 less among brokers."""
 BID_FROM = 1 / 3
 """Share of the turns after which it bids: before that, what it wants comes cheaper off the air."""
-LONGEST_LINE = len("SELL 10 10 ORE ORE AT SEVENTEEN")
+LONGEST_LINE = len("SELL 10 10 ORE ORE AT 10 10")
 """Airtime under which it says no more: a line cut short would lose its shield."""
 USUAL_QUOTA = 15
 """Units that a seat is taken to want in all: the middle of 12..19."""
@@ -328,22 +322,7 @@ def _say(seen: Records, books: _Books, action: NDArray[np.int64]) -> None:
             action[PRICE] = price
             action[QTY_REPEATS] = 1
     action[COMMODITY_REPEATS] = 1
-    _shield_price(action)
-
-
-@kernel
-def _shield_price(action: NDArray[np.int64]) -> None:
-    """Spell the price where no neighbour is better for the other side, else say it twice."""
-    price = action[PRICE]
-    word = SPELLINGS[price]
-    safe = word != NO_WORD
-    for i in range(NEIGHBOUR_COUNTS[word]):
-        other = VALUES[NEIGHBOURS[word, i]]
-        safe = safe and (other > price if action[VERB] == SELL else other < price)
-    if safe:
-        action[PRICE_FORM] = SPELLED_OUT
-    else:
-        action[PRICE_REPEATS] = 1
+    action[PRICE_REPEATS] = 1
 
 
 @kernel
