@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ from wager.envs.grand_exchange.constants import (
 )
 from wager.envs.grand_exchange.engine import Exchange
 from wager.envs.grand_exchange.market import Item, Market, build_markets
+from wager.envs.grand_exchange.statistics import median
 
 VISIBLE = 8
 
@@ -304,3 +306,9 @@ def test_a_row_does_not_know_its_batch(seed: int, batch: int) -> None:
     whole = returns(slice(None))
     alone = [returns(slice(k, k + 1))[0] for k in range(batch)]
     assert whole.tolist() == alone
+
+
+@given(st.lists(st.integers(0, 50) | st.integers(0, 2**53), min_size=1, max_size=80))
+@settings(max_examples=300, deadline=None)
+def test_the_median_is_the_standard_library_s(values: list[int]) -> None:
+    assert median(np.array(values)) == float(statistics.median(values))

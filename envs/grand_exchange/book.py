@@ -84,8 +84,9 @@ def advance(
     of it; ``quantity`` units, cut to the buy limit and to what the free purse can fund, are bought.
     """
     n = len(buy_limits)
-    order = np.empty(n, np.int64)
-    quantity = np.zeros(n, np.int64)
+    scratch = np.empty((2, n), np.int64)  # one allocation: this runs every tick
+    order, quantity = scratch[0], scratch[1]
+    quantity[:] = 0
     placing_order(decision, order)
     for rank in range(n):
         i = order[rank]
