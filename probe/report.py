@@ -42,11 +42,11 @@ class Figure:
     unit: Unit = "return"
 
 
-def figure(name: str, split: str, returns: NDArray[np.float64]) -> Figure:
-    """The mean of ``returns`` (n,) and its interval; None where it is not finite."""
-    low, high = interval(returns)
-    mean = float(returns.mean())
-    return Figure(name, split, finite(mean), finite(low), finite(high), len(returns))
+def figure(name: str, split: str, values: NDArray[np.float64], unit: Unit = "return") -> Figure:
+    """The mean of ``values`` (n,) and its interval; None where it is not finite."""
+    low, high = interval(values)
+    mean = float(values.mean())
+    return Figure(name, split, finite(mean), finite(low), finite(high), len(values), unit)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Report:
         if self.figures:
             rows += [
                 "",
-                "| policy | baskets | mean | 95% interval | n |",
+                "| policy | split | mean | 95% interval | n |",
                 "| - | - | -: | -: | -: |",
             ]
             rows += [
