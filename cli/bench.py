@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-GAMES = ("grand-exchange",)
+GAMES = {"grand-exchange": "bench_grand_exchange", "garble": "bench_garble"}
+"""Games with a benchmark, and the module of ``wager.probe`` that has its contenders."""
 
 
 def bench(
@@ -27,11 +29,11 @@ def bench(
     from rich.console import Console
 
     from ..envs.files import write_json
-    from ..probe import bench_grand_exchange
 
+    module = import_module(f"...probe.{GAMES[game]}", __name__)
     console = Console()
     with console.status("warming up") if console.is_terminal else core.quiet() as status:
-        contenders = bench_grand_exchange.contenders()
+        contenders = module.contenders()
         rows = core.race(contenders, rounds, status.update)
     core.show(console, game, rounds, rows)
     if json is not None:

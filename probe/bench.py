@@ -17,6 +17,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ..envs.errors import check_int
 from ..envs.files import digest
@@ -29,7 +30,7 @@ class Contender:
     """One way of doing a piece of work: ``run()`` does some of it and returns how many units.
 
     ``peers`` are the names of the contenders that its rate is divided by. ``prepare`` runs before
-    each measurement and is not timed.
+    each measurement and is not timed. ``missing`` says why a peer cannot run here: it is left out.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Contender:
     run: Callable[[], int]
     peers: tuple[str, ...] = ()
     prepare: Callable[[], object] = lambda: None
+    missing: str = ""
 
 
 def race(
@@ -47,9 +49,16 @@ def race(
     """Time every contender in every round (after one unmeasured) on one core.
 
     Returns one row a contender: ``name``, ``unit``, ``rate`` (median units a second), ``slowest``,
-    ``fastest``, ``ratios`` (by peer, the median over rounds of rate over the peer's).
+    ``fastest``, ``ratios`` (by peer, the median over rounds of rate over the peer's); of one that
+    is left out ``name``, ``unit`` and ``missing``.
     """
     check_int("rounds", rounds, 1, 1000)
+    rows: list[dict[str, Any]] = [
+        {"name": contender.name, "unit": contender.unit, "missing": contender.missing}
+        for contender in contenders
+        if contender.missing
+    ]
+    contenders = [contender for contender in contenders if not contender.missing]
     rates: dict[str, list[float]] = {contender.name: [] for contender in contenders}
     with one_core():
         for number in range(-1, rounds):
@@ -61,7 +70,6 @@ def race(
                 rate = units / (perf_counter() - start)
                 if number >= 0:
                     rates[contender.name].append(rate)
-    rows = []
     for contender in contenders:
         own = rates[contender.name]
         row: dict[str, Any] = {
@@ -74,6 +82,7 @@ def race(
         row["ratios"] = {
             peer: median(mine / theirs for mine, theirs in zip(own, rates[peer], strict=True))
             for peer in contender.peers
+            if peer in rates
         }
         rows.append(row)
     return rows
@@ -113,6 +122,9 @@ def show(console: Console, game: str, rounds: int, rows: list[dict[str, Any]]) -
     if not console.is_terminal:
         lines = [title]
         for row in rows:
+            if "missing" in row:
+                lines.append(f"{row['name']}: left out, {row['missing']}")
+                continue
             ratios = "".join(f", {x:.1f}x {peer}" for peer, x in row["ratios"].items())
             lines.append(f"{row['name']}: {row['rate']:,.0f} {row['unit']}{ratios}")
         console.file.write("\n".join(lines) + "\n")
@@ -123,6 +135,9 @@ def show(console: Console, game: str, rounds: int, rows: list[dict[str, Any]]) -
         table.add_column(heading, justify="right")
     table.add_column("ratio")
     for row in rows:
+        if "missing" in row:
+            table.add_row(row["name"], "left out", "", "", Text(row["missing"]))
+            continue
         rates = [f"{row[key]:,.0f}" for key in ("rate", "slowest", "fastest")]
         ratios = "\n".join(f"{x:.1f}x {peer}" for peer, x in row["ratios"].items())
         table.add_row(row["name"], f"{rates[0]} {row['unit']}", *rates[1:], ratios)

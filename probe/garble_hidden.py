@@ -13,6 +13,7 @@ from ..envs.garble.constants import (
     COMMODITY,
     COMMODITY_REPEATS,
     DIGITS,
+    MAX_RUNES,
     PRICE,
     PRICE_FORM,
     PRICE_REPEATS,
@@ -76,6 +77,8 @@ def leaks(world: World, seeds: NDArray[np.int64]) -> tuple[int, int]:
             there.observe()
             actions = _actions(world, here, seeds, turn, rng)
             actions[..., SLOT] = 0
+            low = here.seen["airtime"] < MAX_RUNES  # a cut line would tell what was left
+            actions[..., VERB] = np.where(low, 0, actions[..., VERB])
             views, paid, _, _ = here.step(actions)
             others, also_paid, _, _ = there.step(_said_otherwise(here, turn, seat, actions))
             unlike = _unlike(seat, (here, views), (there, others))

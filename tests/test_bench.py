@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
+from rich.console import Console
 
 from wager.cli.main import main
 from wager.envs.files import digest
+from wager.envs.garble.vector import VectorGarble
 from wager.envs.grand_exchange.constants import Rules
 from wager.envs.grand_exchange.vector import GrandExchangeVector
-from wager.probe.bench import Contender, race
+from wager.probe import bench_garble
+from wager.probe.bench import Contender, race, show
 from wager.probe.bench_grand_exchange import EPISODES, Contenders
+from wager.probe.report import SCHEMA_FILE
 
 
 def test_contenders_play_the_same_game() -> None:
@@ -24,6 +31,28 @@ def test_contenders_play_the_same_game() -> None:
     )
     with pytest.raises(RuntimeError, match="do not play the same game"):
         contenders.check()
+
+
+def test_contenders_of_garble_play_the_same_game() -> None:
+    contenders = bench_garble.Contenders()
+    contenders.check()
+    contenders.vector = VectorGarble(bench_garble.TABLES, noise_scale=1.01)
+    with pytest.raises(RuntimeError, match="do not play the same game"):
+        contenders.check()
+
+
+def test_a_missing_peer_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    ours = Contender("scalar", "agent-steps/s", lambda: 1, (bench_garble.PEER,))
+    rows = race([bench_garble.peer(), ours], rounds=1)
+    assert [row["name"] for row in rows] == ["rps_v2", "scalar"]
+    assert rows[0]["missing"] == "pygame is not installed: pip install 'wager[bench]'"
+    assert rows[1]["ratios"] == {}
+    for terminal in (True, False):
+        console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
+        show(console, "garble", 1, rows)
+        assert "rps_v2" in console.file.getvalue()  # type: ignore[attr-defined]
+        assert "wager[bench]" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def test_race_runs_everyone_in_every_round_on_one_core() -> None:
@@ -60,6 +89,17 @@ def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[s
     rows = {row["name"]: row for row in report["rows"]}
     assert rows["vector"]["ratios"].keys() == {"plain-Python loop", "SyncVectorEnv"}
     assert "x plain-Python loop" in capsys.readouterr().out
+
+
+def test_garble_beside_pettingzoo(tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    assert main(["bench", "garble", "--rounds", "1", "--json", str(path)]) == 0
+    report = json.loads(path.read_text())
+    jsonschema.validate(report, json.loads(SCHEMA_FILE.read_text()))
+    rows = {row["name"]: row for row in report["rows"]}
+    assert rows["scalar"]["ratios"].keys() == {"rps_v2"}
+    assert rows["vector with quoters"]["unit"] == "turns/s"
+    assert rows["vector with quoters"]["ratios"].keys() == {"scalar with quoters"}
 
 
 @pytest.mark.parametrize(
