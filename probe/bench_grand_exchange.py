@@ -17,7 +17,7 @@ EPISODES = 256
 """Episodes of one measurement of the slow contenders."""
 BATCHES = 16
 """How many times as many episodes the vector environment plays, so that it runs about as long."""
-LIVE_ROWS = 512
+LIVE_ROWS = 256
 
 
 def fixed_strategy(prices: NDArray[np.int64]) -> NDArray[np.int64]:

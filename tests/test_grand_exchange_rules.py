@@ -142,3 +142,20 @@ def test_quick_markets_equal_exact_ones(held_out: int, seeds: int) -> None:
 def test_senseless_sizes_are_named(arguments: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build_market(**arguments)
+
+
+def test_a_size_without_viable_baskets_is_an_error() -> None:
+    """One held-out tick: what is bought there can only be dumped."""
+    with pytest.raises(ValueError, match="no basket of 6 items, 60 visible and 1 held-out"):
+        generator.served_seeds(1, held_out=1)
+    with pytest.raises(ValueError, match="is viable among 8192 seeds from 60000"):
+        generator.viable_market(60_000, held_out=1)
+
+
+def test_served_tasks_are_the_viable_baskets_in_order() -> None:
+    served = generator.served_seeds(300)
+    returns = generator.plain_returns(build_markets(range(60_000, int(served[-1]) + 1)))
+    assert served.tolist() == (60_000 + np.flatnonzero(returns > 0)).tolist()
+    assert len(returns) > 300  # some were passed over
+    passed_over = 60_000 + int(np.flatnonzero(returns <= 0)[0])
+    assert generator.viable_market(passed_over).seed > passed_over

@@ -248,15 +248,19 @@ def viable_market(
     """The first market at or after ``seed`` that the plain reference trades at a profit.
 
     Raises:
-        InputError: for a seed or a size out of range.
+        InputError: for a seed or a size out of range, or a size at which no basket is viable.
     """
-    seed = check_int("market_seed", seed, 0, MAX_SEED)
-    while plain_returns(markets := build_markets([seed], num_items, visible, held_out))[0] <= 0.0:
-        seed += 1
-    return markets[0]
+    first = check_int("market_seed", seed, 0, MAX_SEED)
+    for seed in range(first, first + _SEARCH):
+        markets = build_markets([seed], num_items, visible, held_out)
+        if plain_returns(markets)[0] > 0.0:
+            return markets[0]
+    raise _none_viable(first, num_items, visible, held_out)
 
 
 _BLOCK = 512
+_SEARCH = 16 * _BLOCK
+"""Seeds in a row without a viable basket after which there is taken to be none at this size."""
 _served: dict[tuple[int, int, int], tuple[NDArray[np.int64], int]] = {}
 
 
@@ -266,7 +270,7 @@ def served_seeds(
     """The market seeds of served tasks 0..count-1: the viable baskets from ``SEED_BASE`` up.
 
     Raises:
-        InputError: if the tasks would run into the training seeds.
+        InputError: if the tasks would run into the training seeds, or none is viable.
     """
     sizes = check_sizes(num_items, visible, held_out)
     found, upto = _served.get(sizes, (np.empty(0, np.int64), SEED_BASE))
@@ -276,8 +280,17 @@ def served_seeds(
         seeds = np.arange(upto, upto + _BLOCK)
         viable = plain_returns(build_markets(seeds, *sizes)) > 0.0
         found, upto = np.concatenate([found, seeds[viable]]), upto + _BLOCK
+        if upto - (found[-1] if len(found) else SEED_BASE) > _SEARCH:
+            raise _none_viable(upto - _SEARCH, *sizes)
         _served[sizes] = (found, upto)
     return found[:count]
+
+
+def _none_viable(first: int, num_items: int, visible: int, held_out: int) -> InputError:
+    return InputError(
+        f"no basket of {num_items} items, {visible} visible and {held_out} held-out ticks "
+        f"is viable among {_SEARCH} seeds from {first}"
+    )
 
 
 @kernel
