@@ -51,6 +51,12 @@ def baskets_picture(path: Path, markets: Markets, decisions: NDArray[np.int64]) 
         )
         for i, axes in enumerate(strip.subplots(1, n, squeeze=False)[0]):
             _item(axes, markets, row, i, decisions[row, i], fills[row, i])
+    picture.supxlabel(
+        "ticks from the decision; shaded: what it saw; green: buy limit and purchases, red: sell "
+        "limit and sales (area: gp)",
+        fontsize=9,
+        color=INK,
+    )
     save_picture(picture, path)
 
 

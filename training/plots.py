@@ -87,8 +87,10 @@ def learning_curve(
         color=INK,
         fontsize=12,
     )
-    axes.set_xlabel("environment steps trained on", color=INK)
+    axes.set_xlabel("environment steps trained on (log scale)", color=INK)
     axes.set_ylabel("mean return, %" if task.unit == "return" else "mean score", color=INK)
+    # the climb is steep: linear up to the first evaluation, logarithmic from there
+    axes.set_xscale("symlog", linthresh=next((s for s in steps if s > 0), 1))
     axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     save_picture(picture, path)

@@ -15,6 +15,9 @@ from .results import Unit
 
 __all__ = ["Progress"]
 
+LINE_EVERY = 5.0
+"""Least seconds between two plain lines, but for the first and the last."""
+
 
 class Progress:
     """Shows the share of the budget, throughput and the last evaluation beside the rivals'."""
@@ -28,6 +31,7 @@ class Progress:
         self._spent = 0.0
         self._first: tuple[float, int] | None = None
         self._rate = 0.0
+        self._said = float("-inf")
 
     @contextmanager
     def over(self, title: str, rivals: Mapping[str, float]) -> Iterator[None]:
@@ -64,7 +68,9 @@ class Progress:
     def scored(self, score: float, steps: int) -> None:
         """An evaluation's mean."""
         self._score = self._text(score)
-        if self._bar is None:
+        now = time.monotonic()
+        if self._bar is None and (self._spent >= 1.0 or now - self._said >= LINE_EVERY):
+            self._said = now
             self.console.print(
                 f"{100.0 * self._spent:5.1f}%  {steps:>12,} steps  {self._rate:>9,.0f}/s"
                 f"  agent {self._score}",
