@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..envs.replay import Replay
     from ..envs.seats import Policy
 
-GAMES = ("grand-exchange", "garble")
+GAMES = ("grand-exchange", "garble", "poker")
 RENDERS = ("ansi",)
 
 
@@ -34,15 +34,21 @@ def play(
         bool, typer.Option("--live", help="grand-exchange: decide every tick, not once.")
     ] = False,
     seat: Annotated[
-        list[str] | None, typer.Option(help="garble: NAME, five times (default reference).")
+        list[str] | None,
+        typer.Option(help="garble, poker: NAME, one a seat (default reference)."),
     ] = None,
+    table: Annotated[str | None, typer.Option(help="poker: the table (default kuhn).")] = None,
+    hands: Annotated[int | None, typer.Option(help="poker: hands (default the table's).")] = None,
     turns: Annotated[int | None, typer.Option(help="garble: 6..24 (default 12).")] = None,
     noise_scale: Annotated[float | None, typer.Option(help="garble: 0..2 (default 1).")] = None,
     preset: Annotated[
         str | None, typer.Option(help="garble: standard, storm or long-session.")
     ] = None,
     seed: Annotated[
-        int, typer.Option(help="garble: the episode's; else what the policy's draws derive from.")
+        int,
+        typer.Option(
+            help="garble, poker: the episode's; else what the policy's draws derive from."
+        ),
     ] = 0,
     out: Annotated[Path, typer.Option(help="Write the replay here.")] = Path("replay.json"),
     picture: Annotated[Path | None, typer.Option(help="Write the last frame here, PNG.")] = None,
@@ -60,7 +66,9 @@ def play(
         ("--task", task, "grand-exchange"),
         ("--market-seed", market_seed, "grand-exchange"),
         ("--live", live or None, "grand-exchange"),
-        ("--seat", seat or None, "garble"),
+        ("--seat", seat or None, "poker" if game == "poker" else "garble"),
+        ("--table", table, "poker"),
+        ("--hands", hands, "poker"),
         ("--turns", turns, "garble"),
         ("--noise-scale", noise_scale, "garble"),
         ("--preset", preset, "garble"),
@@ -78,6 +86,13 @@ def play(
         from .play_garble import play_garble
 
         play_garble(seat or [], seed, turns, noise_scale, preset, out, picture, render)
+        return
+    if game == "poker":
+        from .play_poker import play_poker
+
+        if picture is not None or render is not None:
+            raise InputError("poker has no pictures yet: leave out --picture and --render")
+        play_poker(table or "kuhn", seat or [], seed, hands, out)
         return
     from rich.console import Console
 

@@ -215,7 +215,7 @@ def _which(entry: Any) -> str:
     """What an event is, for a reader who would not count to its number."""
     if not isinstance(entry, dict) or "event" not in entry:
         return ""
-    names = [f"{key} {entry[key]}" for key in ("turn", "seat", "ticket") if key in entry]
+    names = [f"{key} {entry[key]}" for key in ("turn", "hand", "seat", "ticket") if key in entry]
     return f" ({', '.join([entry['event'], *names])})"
 
 

@@ -11,6 +11,7 @@ from wager.cli.main import main
 from wager.envs.garble import replay as garble_replays
 from wager.envs.grand_exchange import replay as replays
 from wager.envs.grand_exchange.market import served_seeds
+from wager.envs.poker import replay as poker_replays
 
 
 def test_a_served_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,7 +48,7 @@ def test_live_with_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["chess"], "game must be one of: grand-exchange, garble; got 'chess'"),
+        (["chess"], "game must be one of: grand-exchange, garble, poker; got 'chess'"),
         (["grand-exchange", "--policy", "informed"], "seat 'informed': no such policy"),
         (["grand-exchange", "--task", "-1"], "task must be 0..9939999; got -1"),
         (["grand-exchange", "--task", "1", "--market-seed", "1"], "not both"),
@@ -67,6 +68,18 @@ def test_live_with_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["garble", "--noise-scale", "nan"], "noise_scale must be 0.0..2.0; got nan"),
         (["garble", "--preset", "calm"], "preset must be one of standard, storm, long-session"),
         (["garble", "--out", "none/r.json"], "cannot write none/r.json"),
+        (["garble", "--table", "kuhn"], "--table goes with poker, not garble"),
+        (["poker", "--turns", "9"], "--turns goes with garble, not poker"),
+        (["poker", "--table", "omaha"], "no table 'omaha'; the tables are kuhn, leduc, "),
+        (["poker", "--seat", "house"], "give --seat 2 times at kuhn, or not at all; got 1"),
+        (["poker", *["--seat", "me"] * 2], "seat 'me': no such policy; known: house, nash, "),
+        (["poker", *["--seat", "sb3:m.zip"] * 2], "poker is played by scripted policies: house"),
+        (
+            ["poker", "--table", "headsup", *["--seat", "nash"] * 2],
+            "nash plays kuhn, leduc; got 'headsup'",
+        ),
+        (["poker", "--seed", "-1"], "seed must be 0..9223372036854775807; got -1"),
+        (["poker", "--hands", "7"], "hands must be even with pairs, 2..1000; got 7"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(
@@ -118,3 +131,29 @@ def test_garble_settings(tmp_path: Path) -> None:
     replay = garble_replays.load(out)
     assert replay["config"] == {"turns": 6, "noise_scale": 1.5, "episode": 0}
     assert replay["seats"] == ["reference"] * 5
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [("kuhn", ["nash", "rock"]), ("holdem-6max", ["house", "rock", "random"] * 2)],
+)
+def test_poker(
+    table: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "match.json"
+    arguments = ["play", "poker", "--table", table, "--seed", "7", "--hands", "6"]
+    arguments += [word for name in names for word in ("--seat", name)]
+    assert main([*arguments, "--out", str(out)]) == 0
+    first = out.read_bytes()
+    replay = poker_replays.load(out)
+    assert (replay["seed"], replay["seats"]) == (7, names)
+    results = replay["results"]
+    assert results["hands_played"] == 6
+    lines = capsys.readouterr().out.splitlines()
+    for seat, line in enumerate(lines[2 : 2 + len(names)]):
+        cells = [f"seat_{seat}", names[seat], f"{results['scores'][seat]:.4f}"]
+        cells += [f"{results['net'][seat]:+}", f"{results['units_per_hand'][seat]:+.3f}"]
+        assert line.split()[:5] == cells
+        assert len(line.rstrip()) <= 80
+    assert main([*arguments, "--out", str(out)]) == 0
+    assert out.read_bytes() == first

@@ -140,6 +140,15 @@ def is_legal(s: Row, action: int) -> bool:
     return least <= action - 1 <= most and least > 0
 
 
+def describe_legal(row: Row) -> str:
+    """The legal actions of a row's seat to act, in one line."""
+    price, least, most = bounds(row)
+    parts = [f"0 (fold), 1 (call {price})" if price else "1 (check)"]
+    if least:
+        parts.append(f"{least + 1}..{most + 1} (raise to {least}..{most})")
+    return ", ".join(parts)
+
+
 @kernel
 def act(s: Row, action: int) -> None:
     """Carry out a legal action of the actor and pass the turn; ``actor`` is -1 if betting is over.

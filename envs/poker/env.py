@@ -14,7 +14,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from ..errors import InputError, check_int
 from ..jit import i64, kernel
 from ..rng import mix
-from .betting import bounds, is_legal
+from .betting import describe_legal, is_legal
 from .match import (
     REWARDS,
     begin_matches,
@@ -70,15 +70,6 @@ def rewards_one(states: States, kind: int, out: NDArray[np.float64]) -> None:
     """``reward`` of every seat of row 0 into ``out`` (seats,)."""
     for seat in range(len(out)):
         out[seat] = reward(states[0], seat, kind)
-
-
-def describe_legal(row: Any) -> str:
-    """The legal actions of a row's seat to act, in one line."""
-    price, least, most = bounds(row)
-    parts = [f"0 (fold), 1 (call {price})" if price else "1 (check)"]
-    if least:
-        parts.append(f"{least + 1}..{most + 1} (raise to {least}..{most})")
-    return ", ".join(parts)
 
 
 class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo has no stubs
@@ -193,14 +184,14 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a match: of ``seed`` (0..2^63-1) the first; without a seed, the next one.
 
-        ``options`` are ignored.
+        ``options={"episode": k}`` begins the match of ``seed`` numbered ``k``, from 0.
 
         Raises:
-            InputError: for a seed out of range.
+            InputError: for a seed or an episode out of range.
         """
         if seed is not None:
             self._seed = check_int("seed", seed, 0, MAX_SEED)
-            self._episode = 0
+            self._episode = check_int("episode", (options or {}).get("episode", 0), 0, MAX_SEED)
         elif self._seed is None:
             self._seed = int(np.random.default_rng().integers(MAX_SEED))
         else:
