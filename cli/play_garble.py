@@ -63,7 +63,7 @@ def play_garble(
 
 
 def _table(replay: Replay) -> Table:
-    """A seat a line; airtime is what it used, in runes."""
+    """A seat a line."""
     from rich.table import Table
 
     from ..envs.garble.lexicon import COMMODITIES
@@ -72,7 +72,7 @@ def _table(replay: Replay) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0))
     for column in ("seat", "policy"):
         table.add_column(column, no_wrap=True)
-    for column in ("score", "cash", *COMMODITIES, "deals", "misheard", "voids", "airtime"):
+    for column in ("score", "cash", *COMMODITIES, "deals", "misheard", "voids", "runes used"):
         table.add_column(column, justify="right", no_wrap=True)
     for seat, alias in enumerate(replay["events"][0]["aliases"]):
         row = [alias, results["names"][seat], f"{results['scores'][seat]:.3f}"]

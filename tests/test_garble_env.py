@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pettingzoo.test import parallel_api_test, parallel_seed_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+from pettingzoo.utils import parallel_to_aec
 
 from wager.envs import garble_v0
 from wager.envs.garble import constants as c
@@ -31,6 +32,38 @@ def test_pettingzoo_clean(action: str) -> None:
         warnings.simplefilter("error")
         parallel_api_test(garble_v0.parallel_env(action=action), 30)
         parallel_seed_test(lambda: garble_v0.parallel_env(action=action), 30)
+
+
+@pytest.mark.parametrize("action", ["offers", "words"])
+def test_pettingzoo_clean_turn_by_turn(action: str) -> None:
+    """The AEC tests draw their actions under the mask of ``info``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # spaces that are neither Box nor Discrete are excused by the name of the environment
+        for advice in ("Observation is not a NumPy array", ".* space for each agent probably"):
+            warnings.filterwarnings("ignore", advice)
+        api_test(parallel_to_aec(garble_v0.parallel_env(action=action)), 30)
+        seed_test(lambda: parallel_to_aec(garble_v0.parallel_env(action=action)), 30)
+
+
+def test_sampling_under_the_flat_mask() -> None:
+    env = ParallelGarble(turns=6)
+    space = env.action_space("seat_3")
+    space.seed(0)
+    ends = np.cumsum(space.nvec)
+    drawn = set()
+    for seed in range(30):
+        infos = env.reset(seed=seed)[1]
+        while env.agents:
+            mask = infos["seat_3"]["action_mask"]
+            action = space.sample(mask)
+            assert mask[ends - space.nvec + action].all()
+            drawn.add((int(action[0]), int(action[10])))
+            offers = {agent: env.action_space(agent).sample() for agent in env.agents}
+            infos = env.step(offers | {"seat_3": action})[-1]
+    channels, slots = (set(column) for column in zip(*drawn, strict=True))
+    assert channels == {0, 1, 2, 3, 5}  # the fourth is its own
+    assert {0, 1, 2} <= slots
 
 
 def sample(env: ParallelGarble) -> dict[str, np.ndarray]:
@@ -80,6 +113,31 @@ def test_presets_and_arguments() -> None:
     for seed in (-1, 2**63, 1.5, True):
         with pytest.raises(ValueError, match="seed"):
             ParallelGarble().reset(seed=seed)
+
+
+def test_bad_batches_say_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="num_envs must be at least 1; got 0"):
+        VectorGarble(0)
+    table = VectorGarble(2)
+    with pytest.raises(ValueError, match="over: reset"):
+        table.step(np.zeros((2, 5, 15), np.int64))
+    for seeds in ([1], [1, -2], ["a", "b"], [1.0, 2.0], 5, [1, 2**70]):
+        with pytest.raises(ValueError, match="seeds must be"):
+            table.reset(seeds)
+        with pytest.raises(ValueError, match="episodes must be"):
+            table.reset([1, 2], -1 if seeds == 5 else seeds)
+    table.reset([1, 2], 3)
+    both = table.states.copy()
+    table.reset([1, 2], [3, 3])
+    assert (table.states == both).all()
+    bad = np.zeros((2, 5, 15), np.int64)
+    bad[1, 4, 2] = 100
+    with pytest.raises(ValueError, match=r"actions\[1\] of seat_4: qty must be 0\.\.99; got 100"):
+        table.step(bad)
+    for shape in ((2, 5, 14), (1, 5, 15), (10, 15)):
+        with pytest.raises(ValueError, match=r"integers of shape \(2, 5, 15\)"):
+            table.step(np.zeros(shape, np.int64))
+    assert (table.states == both).all()
 
 
 def test_episodes_of_a_seed() -> None:

@@ -99,6 +99,20 @@ def observation_space() -> spaces.Dict:
     return spaces.Dict(boxes)
 
 
+class MaskedMultiDiscrete(spaces.MultiDiscrete):
+    """A MultiDiscrete whose ``sample`` takes the flat mask of ``info``, too."""
+
+    def sample(
+        self,
+        mask: NDArray[np.int8] | tuple[NDArray[np.int8], ...] | None = None,
+        probability: tuple[NDArray[np.int8], ...] | None = None,
+    ) -> NDArray[np.int64]:
+        """A uniform draw, of the unmasked values where a mask is given."""
+        if isinstance(mask, np.ndarray):
+            mask = tuple(np.split(mask, np.cumsum(self.nvec)[:-1]))
+        return super().sample(mask, probability)
+
+
 class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type: ignore[misc]
     """Five seats, four commodities, one noisy radio; deals settle on the confirmed terms.
 
@@ -110,7 +124,8 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
     spelled), ticket to confirm (0 none, 1 + its place in ``tickets``), and the side (0 SELL, 1
     BUY), quantity, commodity and price that the confirm asserts.
     ``action="words"``: channel, 32 word ids (0 none), and the same five columns of a confirm.
-    Every action is accepted; ``info["action_mask"]``, flat int8, is 0 for what would do nothing.
+    Every action is accepted; ``info["action_mask"]``, flat int8, is 0 for what would do nothing;
+    ``action_space(agent).sample`` takes it.
 
     Observation: a Dict of Boxes, one a field of ``records.OBSERVATION``, scalars of shape (1,).
 
@@ -156,7 +171,7 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         self.agents: list[str] = []
         self.observation_spaces = {agent: observation_space() for agent in self.possible_agents}
         self.action_spaces = {
-            agent: spaces.MultiDiscrete(self.table.sizes) for agent in self.possible_agents
+            agent: MaskedMultiDiscrete(self.table.sizes) for agent in self.possible_agents
         }
         self.seed: int | None = None
         self.episode = 0
@@ -168,7 +183,7 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         """The same space object at every call."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> spaces.MultiDiscrete:
+    def action_space(self, agent: str) -> MaskedMultiDiscrete:
         """The same space object at every call."""
         return self.action_spaces[agent]
 

@@ -92,10 +92,12 @@ class VectorGarble:
         """Start an episode in every row: number ``episodes`` of ``seeds`` (num_envs,).
 
         Raises:
-            InputError: for seeds that are not num_envs integers of 0..2^63-1.
+            InputError: for seeds or episodes that are not num_envs integers of 0..2^63-1.
         """
         keys = _seeds("seeds", seeds, self.num_envs)
-        numbers = _seeds("episodes", np.broadcast_to(episodes, self.num_envs), self.num_envs)
+        if np.ndim(episodes) == 0:
+            episodes = np.repeat(episodes, self.num_envs)
+        numbers = _seeds("episodes", episodes, self.num_envs)
         self.states[:] = np.zeros((), STATE)
         self.decisions[:] = np.zeros((), DECISION)
         set_up(keys, numbers, self.turns, self.noise_scale, self.states)
