@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from ..envs.errors import check_int
 from ..envs.garble.constants import MAX_TURNS, NOISE_SCALE, SEATS, TURNS
-from ..envs.rng import mix
 from ..envs.seeds import SEED_BASE, TRAIN_HIGH, TRAIN_LOW
 from .episodes import fingerprint
 from .garble_hidden import leaks
-from .garble_world import Played, World, measure, unlike_rows
+from .garble_world import ROWS, Played, World, measure, unlike_rows
 from .probe import Verdict, interval, judge, paired
 from .report import Figure, Report, figure
 
@@ -54,7 +53,7 @@ FIRST_PRICE, PRICES = (8, 14), (3, 30)
 
 _WATCHED = 64  # tables whose hidden state is disturbed
 _ROWS = 8  # tables that the scalar environment plays too
-_DRAWS = 250  # training seeds drawn from each base seed
+_DRAWS = 256  # training tables begun at once
 
 
 def probe(seeds: int = SEEDS, world: World | None = None) -> Report:
@@ -305,24 +304,35 @@ def _rule_lines(tables: dict[str, Played]) -> list[Verdict]:
 
 
 def _seeds_line(world: World, served: NDArray[np.int64]) -> Verdict:
-    """Training draws against what is served, as seeds and as the keys of their episodes.
+    """Episodes that the training environment begins, over many resets, against the served ones.
 
-    The base seeds include those that a trainer might take for served ones.
+    The base seeds include those that it might take for served ones. Two episodes are the same if
+    their keys are.
     """
-    bases = (0, 1, SEED_BASE, int(served[-1]), TRAIN_LOW - 1, TRAIN_LOW)
-    drawn = np.array([world.training_seed(base, k) for base in bases for k in range(_DRAWS)])
-    outside = (drawn < TRAIN_LOW) | (drawn >= TRAIN_HIGH)
-    keys = {int(mix(int(seed), 0)) for seed in served}
-    shared = np.array([int(mix(int(seed), 0)) in keys for seed in drawn])
+    drawn, keys = [], []
+    for base in (0, SEED_BASE, int(served[-1]), TRAIN_LOW - _DRAWS):
+        env = world.make_training(_DRAWS)
+        for seed in (base, None, None):
+            env.reset(seed=seed)
+            drawn.append(env.seeds.copy())
+            keys.append(env.table.states["key"].copy())
+    graded = []
+    for first in range(0, len(served), ROWS):
+        table = world.vector(len(served[first : first + ROWS]))
+        table.reset(served[first : first + ROWS])
+        graded.append(table.states["key"].copy())
+    training = np.concatenate(drawn)
+    shared = np.isin(np.concatenate(keys), np.concatenate(graded))
+    outside = (training < TRAIN_LOW) | (training >= TRAIN_HIGH)
     beyond = (served < SEED_BASE) | (served >= TRAIN_LOW)
     return judge(
         "seeds_disjoint",
         int((outside | shared).sum()) + int(beyond.sum()),
         "value = threshold",
         0,
-        len(drawn),
-        detail=f"training draws outside of {TRAIN_LOW}..{TRAIN_HIGH - 1} or with a served"
-        " episode's key, and served seeds that are not before them",
+        len(training),
+        detail=f"training episodes that are served too, or whose seed is not in {TRAIN_LOW}.."
+        f"{TRAIN_HIGH - 1}, and served seeds that are not before that",
         unit="count",
     )
 

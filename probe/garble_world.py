@@ -31,7 +31,7 @@ from ..envs.garble.records import Records
 from ..envs.garble.tables import policy_keys
 from ..envs.garble.vector import VectorGarble
 from ..envs.garble.wire import K_QTY, SIDE
-from ..envs.seeds import training_seed
+from ..wrappers.garble_seats import GarbleSeats
 from .episodes import fingerprint
 
 ROWS = 1_024
@@ -53,13 +53,13 @@ class World:
 
     ``make_vector`` makes the vector environment and ``make_env`` the scalar one, each from
     ``turns`` and ``noise_scale``; the scalar one then plays on a vector environment of one row.
-    ``training_seed`` gives a training seed from a base seed and the number of the episode.
+    ``make_training`` makes, from a number of tables, the environment that agents train in.
     """
 
     make_vector: Callable[..., VectorGarble] = VectorGarble
     make_env: Callable[..., ParallelGarble] = ParallelGarble
     policies: Mapping[str, Scripted] = field(default_factory=lambda: dict(POLICIES))
-    training_seed: Callable[[int, int], int] = training_seed
+    make_training: Callable[[int], GarbleSeats] = GarbleSeats
 
     def vector(
         self, rows: int, turns: int | None = None, noise_scale: float | None = None

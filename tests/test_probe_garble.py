@@ -32,6 +32,7 @@ from wager.probe.garble import probe
 from wager.probe.garble_hidden import OF_A_SEAT, OF_A_TURN
 from wager.probe.garble_world import World
 from wager.probe.report import SCHEMA_FILE, Report
+from wager.wrappers.garble_seats import GarbleSeats
 
 FEW = 100
 
@@ -305,6 +306,16 @@ class Talkative(ParallelGarble):
         return {agent: info | {"lines": lines} for agent, info in super()._infos().items()}
 
 
+class TrainsOnServed(GarbleSeats):
+    """A seed of a reset is taken for the episode's own."""
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed, options=options)
+        if seed is not None:
+            self.table.reset(seed + np.arange(len(self.seeds)))
+        return self._features(), {}
+
+
 def moody() -> Scripted:
     """Does nothing in the first row, once."""
     calls = iter(range(10**9))
@@ -384,9 +395,7 @@ def test_a_spoilt_game_turns_the_right_lines_red(world: World, lines: set[str]) 
         pytest.param(World(make_vector=FirstRowIsOdd), "row_is_scalar", id="an odd row"),
         pytest.param(World(make_env=Talkative), "row_is_scalar", id="a talkative info"),
         pytest.param(
-            World(training_seed=lambda base, episode: base + episode),
-            "seeds_disjoint",
-            id="served in training",
+            World(make_training=TrainsOnServed), "seeds_disjoint", id="served in training"
         ),
         pytest.param(
             World(policies=POLICIES | {"quoter": moody()}), "scores_repeat", id="a moody policy"
