@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from operator import index
 from types import ModuleType
 
 
@@ -35,9 +36,12 @@ def require(module: str, extra: str) -> ModuleType:
 def check_int(name: str, value: object, low: int, high: int | None = None) -> int:
     """Return ``value`` as an int, or raise ``InputError`` naming the legal range (both ends in)."""
     legal = f"at least {low}" if high is None else f"{low}..{high}"
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        number = index(value)  # type: ignore[arg-type]  # what has no index is what is looked for
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
         raise InputError(f"{name} must be an integer, {legal}; got {value!r}")
-    number = int(value.__index__())
     if number < low or (high is not None and number > high):
         raise InputError(f"{name} must be {legal}; got {number}")
     return number

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
+from numba import config, njit
 from numba.core import event
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,8 +23,10 @@ def kernel(function: F) -> F:
 
     Numba looks for a writable place itself (``NUMBA_CACHE_DIR``, the package folder, the user's
     cache folder). Where there is none the kernel still works; it is then compiled anew in every
-    process.
+    process. Under ``NUMBA_DISABLE_JIT=1`` the function stays Python; integers wrap there too.
     """
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set when Numba is imported
+        return np.errstate(over="ignore")(function)
     try:
         return cast("F", njit(cache=True, **_OPTIONS)(function))
     except RuntimeError:  # "no locator available": nothing is writable

@@ -106,7 +106,16 @@ def test_an_over_large_offer_eats_the_purse() -> None:
 
 def test_quantity_is_cut_to_the_buy_limit() -> None:
     one = market(("a", 7, [90, 120], [4000, 4000]))
-    assert profit(one, ("a", 95, 110, 50)) == near(7 * (120 * 0.99 - 90))
+    for quantity in (50, 2**31, 10**30):
+        assert profit(one, ("a", 95, 110, quantity)) == near(7 * (120 * 0.99 - 90))
+
+
+def test_limits_beyond_every_price_are_legal() -> None:
+    """No purse funds the first; nothing sells the second, so it is forced out."""
+    one = market(("a", 7, [90, 120], [4000, 4000]))
+    assert profit(one, ("a", 10**12, 10**13, 5)) == 0.0
+    forced = 5 * 120 * (1 - 0.03 - 0.05 * 5 / 100) * 0.99
+    assert profit(one, ("a", 95, 10**13, 5)) == near(forced - 5 * 90)
 
 
 def test_the_buy_limit_counts_the_whole_window() -> None:
@@ -146,11 +155,15 @@ def test_names_match_in_any_case_and_faults_are_named() -> None:
         ([("Bone", 1, 2, 3)], "offer 0: no item 'Bone'"),
         ([("Bone charm", 1, 2, 3), ("bone charm", 1, 2, 3)], "offer 1: a second offer"),
         ([("Bone charm", 2, 2, 3)], "offer 0: sell must be above buy 2; got 2"),
-        ([("Bone charm", 0, 2, 3)], "offer 0: buy must be 1..2147483647; got 0"),
-        ([("Bone charm", 1, 2, 0)], "offer 0: quantity must be 1..2147483647; got 0"),
-        ([("Bone charm", 1.0, 2, 3)], "offer 0: buy must be an integer; got 1.0"),
-        ([("Bone charm", 1, 2, True)], "offer 0: quantity must be an integer; got True"),
+        ([("Bone charm", 0, 2, 3)], "offer 0: buy must be at least 1; got 0"),
+        ([("Bone charm", 1, 2, 0)], "offer 0: quantity must be at least 1; got 0"),
+        ([("Bone charm", 1.0, 2, 3)], "offer 0: buy must be an integer, at least 1; got 1.0"),
+        (
+            [("Bone charm", 1, 2, True)],
+            "offer 0: quantity must be an integer, at least 1; got True",
+        ),
         ([("Bone charm", 1, 2)], "offer 0 must be"),
+        ([7], "offer 0 must be"),
     ):
         with pytest.raises(InputError, match=message):
             run_offers(one, offers)

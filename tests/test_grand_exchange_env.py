@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 import warnings
@@ -302,6 +303,38 @@ def test_bad_offers_are_named() -> None:
         env.step_offers([("Gold", 1, 2, 3)])
     with pytest.raises(InputError, match="offer 1: a second offer for"):
         env.step_offers([Offer(name, 1, 2, 3), (name.upper() + " ", 1, 2, 3)])
+
+
+def test_plain_python_plays_the_same_episode_without_a_warning() -> None:
+    """NUMBA_DISABLE_JIT: generator, policies and book, to the last bit."""
+    code = (
+        "import numpy as np\n"
+        "from wager.envs.grand_exchange_v0 import GrandExchange\n"
+        "from wager.envs.grand_exchange.policies import POLICIES\n"
+        "env = GrandExchange(2, 8, 3, decision_interval=1)\n"
+        "seen, _ = env.reset(seed=3)\n"
+        "for tick in range(3):\n"
+        "    batch = {name: array[None] for name, array in seen.items()}\n"
+        "    keys = np.array([5], np.uint64)\n"
+        "    actions = [play(batch, None, keys)[0] for play in POLICIES.values()]\n"
+        "    last = seen['prices'][:, -1]\n"
+        "    trade = np.stack([last + 9 * last, 99 * last, 5 + 0 * last, last], axis=1)\n"
+        "    seen, *rest = env.step(trade if tick == 0 else actions[tick])\n"
+        "    print([action.tolist() for action in actions], rest[0].hex())\n"
+        "print(seen['prices'].tolist(), rest[3]['fills'].any())\n"
+    )
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"NUMBA_DISABLE_JIT": flag},
+        ).stdout
+        for flag in ("0", "1")
+    ]
+    assert outputs[0] == outputs[1]
+    assert outputs[0].endswith("True\n")
 
 
 def altered(changes: dict[str, Any], after: int) -> Fill:

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from wager.envs.errors import InputError, MissingExtraError, check_int, require
@@ -116,7 +117,7 @@ def test_missing_extra_is_one_line_with_the_command() -> None:
 
 def test_check_int_names_the_legal_range() -> None:
     assert check_int("n", 3, 1, 5) == 3
-    for value in (0, 6, 2.0, "3", None, True):
+    for value in (0, 6, 2.0, "3", None, True, np.array([3])):
         with pytest.raises(InputError, match=r"^n must be .*1\.\.5; got "):
             check_int("n", value, 1, 5)
 

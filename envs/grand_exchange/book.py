@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, check_int
 from ..jit import i64, kernel
-from .constants import BUY, PRIORITY, QUANTITY, RULES, SELL, Rules
+from .constants import BUY, MAX_ACTION, PRIORITY, QUANTITY, RULES, SELL, Rules
 from .reference import reference
 from .statistics import crossings, median
 from .strategies import Seen, plain, scatter
@@ -215,23 +215,24 @@ def decision_from_offers(
     decision = np.zeros((len(places), 4), np.int64)
     listed = list(offers)
     for rank, offer in enumerate(listed):
-        if isinstance(offer, str) or len(offer) != 4:
+        if isinstance(offer, str) or not isinstance(offer, Sequence) or len(offer) != 4:
             raise InputError(f"offer {rank} must be (item, buy, sell, quantity); got {offer!r}")
-        name, buy, sell, quantity = offer
+        name = offer[0]
         item = market.item(name) if isinstance(name, str) else None
         if item is None:
             raise InputError(f"offer {rank}: no item {name!r} in this basket: {', '.join(places)}")
-        for label, value in (("buy", buy), ("sell", sell), ("quantity", quantity)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise InputError(f"offer {rank}: {label} must be an integer; got {value!r}")
-            if not 1 <= value < 2**31:
-                raise InputError(f"offer {rank}: {label} must be 1..{2**31 - 1}; got {value}")
-        if sell <= buy:  # type: ignore[operator]  # both are integers
+        buy, sell, quantity = (
+            check_int(f"offer {rank}: {label}", value, 1)
+            for label, value in zip(Offer._fields[1:], offer[1:], strict=True)
+        )
+        if sell <= buy:
             raise InputError(f"offer {rank}: sell must be above buy {buy}; got {sell}")
         row = decision[places[item.name]]
         if row[QUANTITY]:
             raise InputError(f"offer {rank}: a second offer for {item.name}; one an item is legal")
-        row[:] = buy, sell, quantity, len(listed) - rank
+        # what lies over MAX_ACTION is out of every purse's, price's and buy limit's reach
+        row[BUY], row[SELL] = min(buy, MAX_ACTION - 1), min(sell, MAX_ACTION)
+        row[QUANTITY], row[PRIORITY] = min(quantity, MAX_ACTION), len(listed) - rank
     return decision
 
 

@@ -36,9 +36,10 @@ MAX_TICKS = 4096
 """Most ticks (visible + held out) of a market: far beyond it a walk leaves every sensible range."""
 MAX_SEED = 2**63 - 1
 
-
 BUY, SELL, QUANTITY, PRIORITY = range(4)
 """Columns of a decision: int64 (items, 4)."""
+MAX_ACTION = 2**31 - 1
+"""Highest value of every column of a decision; the lowest is 0."""
 
 
 class Tier(NamedTuple):

@@ -13,14 +13,12 @@ from ..errors import InputError, check_int
 from ..jit import kernel
 from ..seeds import SEED_BASE, TRAIN_LOW, training_seed
 from .book import advance, net_worth, settle
-from .constants import MAX_SEED, NAMES, PRIORITY, Rules
+from .constants import MAX_ACTION, MAX_SEED, NAMES, PRIORITY, Rules
 from .market import Markets, check_sizes, empty_markets, fill_markets, served_seeds
 
 Fill: TypeAlias = Callable[[Markets, NDArray[np.int64], NDArray[np.int64] | None], None]
 """Builds market ``seeds[k]`` at row ``rows[k]``: the signature of ``market.fill_markets``."""
 
-MAX_ACTION = 2**31 - 1
-"""Highest value of every column of an action; the lowest is 0."""
 MOST = 2**53
 """Upper end of the observation's prices, volumes and purse: no market gets near it."""
 

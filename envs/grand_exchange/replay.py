@@ -22,8 +22,17 @@ from ..replay import Derived, Replay, brief, fields, save
 from ..rng import mix
 from ..seats import Policy
 from .book import offers_from_decision
-from .constants import HELD_OUT, MAX_SEED, NUM_ITEMS, RULES, STARTING_CAPITAL, VISIBLE, Rules
-from .engine import MAX_ACTION, Exchange
+from .constants import (
+    HELD_OUT,
+    MAX_ACTION,
+    MAX_SEED,
+    NUM_ITEMS,
+    RULES,
+    STARTING_CAPITAL,
+    VISIBLE,
+    Rules,
+)
+from .engine import Exchange
 
 __all__ = ["GAME", "VERSION", "config", "load", "of_decisions", "record", "save", "verify"]
 
