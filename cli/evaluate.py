@@ -1,4 +1,4 @@
-"""`wager evaluate`: grade one policy on served seeds beside random, reference and the ceiling."""
+"""`wager evaluate`: grade one policy beside the game's yardsticks, seed by seed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-GAMES = ("grand-exchange",)
+GAMES = ("garble", "grand-exchange")
 MOST_SEEDS = 100_000
 
 
 def evaluate(
     game: Annotated[str, typer.Argument(help=f"One of: {', '.join(GAMES)}.")],
     policy: Annotated[str, typer.Option(help="NAME or sb3:PATH.")],
-    seeds: Annotated[int, typer.Option(help=f"Served seeds, 2..{MOST_SEEDS}.")] = 1_000,
+    seeds: Annotated[int, typer.Option(help=f"How many, 2..{MOST_SEEDS}.")] = 1_000,
     json: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
 ) -> None:
     """Grade a policy, seed by seed, against the game's yardsticks."""
@@ -28,14 +28,14 @@ def evaluate(
     from rich.console import Console
 
     from ..envs.files import write_json
-    from ..training.grand_exchange import GrandExchangeTask, policy_named
+    from ..training.games import POLICIES, TASKS
     from ..training.results import compare, report, show
 
-    decide = policy_named(policy)
-    task = GrandExchangeTask(seeds)
+    decide = POLICIES[game](policy)
+    task = TASKS[game][0](seeds)
     scores = task.rivals() | {policy: task.returns(decide)}
     comparison = compare(policy, scores, str(task.seeds["split"]), task.unit)
     if json is not None:
         config = {"policy": policy, "seeds": seeds}
         write_json(json, report("evaluate", game, config, task.seeds, comparison))
-    show(Console(), f"{game}: {seeds:,} served seeds", comparison)
+    show(Console(), f"{game}: {seeds:,} {task.seeds['split']} seeds", comparison)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-GAMES = ("grand-exchange",)
+GAMES = ("garble", "grand-exchange")
 
 
 def train(
@@ -20,7 +20,7 @@ def train(
     threads: Annotated[int | None, typer.Option(help="Torch's threads.")] = None,
     resume: Annotated[bool, typer.Option(help="Go on with the run in the folder, if any.")] = False,
 ) -> None:
-    """Train an agent with PPO and grade it on baskets that it never trained on."""
+    """Train an agent with PPO and grade it on seeds that it never trained on."""
     from ..envs.errors import InputError, require
 
     if game not in GAMES:
@@ -30,11 +30,12 @@ def train(
     require("matplotlib", "train")
     from rich.console import Console
 
-    from ..training.grand_exchange import GrandExchangeTask
+    from ..training.games import TASKS
     from ..training.loop import train as run
     from ..training.results import show
     from ..training.task import Plan
 
+    make, usual = TASKS[game]
     if minutes is None and steps is None:
         minutes = 5.0
     given = {"envs": envs, "threads": threads}
@@ -42,14 +43,14 @@ def train(
         seed=seed,
         minutes=minutes,
         steps=steps,
-        **{name: value for name, value in given.items() if value is not None},
+        **{**usual, **{name: value for name, value in given.items() if value is not None}},
     )
-    task = GrandExchangeTask()
+    task = make()
     comparison = run(task, plan, out, resume)
     console = Console()
-    show(console, f"{game}: {comparison.of('agent').n:,} served seeds", comparison)
+    show(console, f"{game}: {comparison.of('agent').n:,} {task.seeds['split']} seeds", comparison)
     lead = comparison.lead(task.target)
     verdict = "beats" if lead.low > 0.0 else "does not beat"
     console.print(f"agent {verdict} {task.target}: {lead.text()} (paired, 95%)", highlight=False)
-    made = "model.zip, results.json, learning_curve.png, baskets.png, tensorboard/"
+    made = ", ".join(["model.zip", "results.json", *task.made, "tensorboard/"])
     console.print(f"{out}: {made}", highlight=False, markup=False, soft_wrap=True)

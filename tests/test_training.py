@@ -415,7 +415,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], traine
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "chess", "--out", "x"], "game must be one of: grand-exchange"),
+        (["train", "chess", "--out", "x"], "game must be one of: garble, grand-exchange"),
         (["train", "grand-exchange", "--out", "x", "--minutes", "-5"], "minutes must be above 0"),
         (["train", "grand-exchange", "--out", "x", "--envs", "0"], "envs must be 2.."),
         (["train", "grand-exchange", "--out", "/proc/x", "--steps", "9"], "cannot write /proc/x"),

@@ -29,7 +29,7 @@ from ..envs.grand_exchange.policies import (
 )
 from ..envs.grand_exchange.vector import GrandExchangeVector
 from ..envs.rng import mix
-from ..envs.seats import Policy, parse_seat
+from ..envs.seats import Policy
 from ..envs.seeds import SEED_BASE
 from ..wrappers.grand_exchange import (
     COLUMNS,
@@ -38,12 +38,12 @@ from ..wrappers.grand_exchange import (
     features_of,
     native_actions,
 )
+from .models import load_ppo, named
 from .results import Unit
 from .task import Plan
 
 require("stable_baselines3", "train")
 
-from stable_baselines3 import PPO  # noqa: E402
 from stable_baselines3.common.policies import BasePolicy  # noqa: E402
 
 from ..wrappers.sb3 import ModelPolicy, SB3VecEnv  # noqa: E402
@@ -91,13 +91,7 @@ def load_policy(path: str | Path) -> ModelPolicy:
     Raises:
         InputError: if the file is missing, cannot be read, or was not trained on this game.
     """
-    if not Path(path).is_file():
-        raise InputError(f"model {path}: no such file")
-    try:
-        model = PPO.load(path, device="cpu")
-    except Exception as error:  # a pickle inside can fail in any way
-        line = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"model {path} cannot be read: {line}") from None
+    model = load_ppo(path)
     seen, done = model.observation_space.shape, model.action_space.shape
     if not (
         isinstance(model.policy, BasketPolicy)
@@ -116,12 +110,7 @@ def policy_named(text: str) -> Policy:
     Raises:
         InputError: for an unknown name, a language model, or a model that cannot be loaded.
     """
-    seat = parse_seat(text, POLICIES)
-    if seat.kind == "policy":
-        return POLICIES[seat.name]
-    if seat.kind == "sb3":
-        return load_policy(seat.name)
-    raise InputError(f"seat {text!r}: a language model cannot be graded here")
+    return named(text, POLICIES, load_policy)
 
 
 class GrandExchangeTask:
@@ -131,6 +120,7 @@ class GrandExchangeTask:
     unit: Unit = "return"
     target = "plain"
     shown: tuple[str, ...] = ("random", "reference")
+    made: tuple[str, ...] = ("learning_curve.png", "baskets.png")
 
     def __init__(
         self,
@@ -168,9 +158,12 @@ class GrandExchangeTask:
             "item_features": len(FEATURES),
             "item_actions": len(COLUMNS),
             "width": plan.width,
-            "critic_width": max(1, plan.width // 2),
+            "critic_width": max(1, plan.width // 4),
             "log_std_init": plan.log_std,
         }
+
+    def begin(self, policy: BasePolicy) -> None:
+        """Nothing to do: nobody else plays."""
 
     def returns(self, policy: Policy) -> NDArray[np.float64]:
         """A policy's return on each served basket: float64 (served,)."""

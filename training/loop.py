@@ -45,12 +45,17 @@ SAVE_EVERY = 5.0
 
 
 class PacedPPO(PPO):
-    """PPO whose schedules follow ``spent``, the share of the run's budget that is used up."""
+    """PPO whose schedules follow ``spent``, the share of the run's budget that is used up.
+
+    The weight of the entropy bonus falls from ``entropy`` as the learning rate does.
+    """
 
     spent: float = 0.0
+    entropy: float = 0.0
 
     def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
         self._current_progress_remaining = 1.0 - self.spent
+        self.ent_coef = self.entropy * self._current_progress_remaining
 
 
 class _Pace(BaseCallback):
@@ -95,7 +100,7 @@ def train(
     """
     run = Run(folder, {"subject": task.subject} | plan.to_json())
     state = run.open(resume)
-    progress = progress or Progress()
+    progress = progress or Progress(unit=task.unit)
     torch.set_num_threads(plan.threads)
     env = task.vec_env(plan)
     try:
@@ -118,7 +123,7 @@ def _model(task: Task, plan: Plan, env: VecEnv, run: Run, state: Checkpoint) -> 
                 f"{run.folder}: the checkpoint's model cannot be read: {error}"
             ) from None
     network, arguments = task.policy(plan)
-    return PacedPPO(
+    model = PacedPPO(
         network,
         env,
         learning_rate=LinearSchedule(plan.learning_rate, 0.0, 1.0),
@@ -132,6 +137,8 @@ def _model(task: Task, plan: Plan, env: VecEnv, run: Run, state: Checkpoint) -> 
         seed=plan.seed,
         device="cpu",
     )
+    model.entropy = plan.entropy
+    return model
 
 
 def _learn(
@@ -152,6 +159,7 @@ def _learn(
     while plan.spent(pace.seconds, model.num_timesteps) < 1.0:
         key = int(mix(plan.seed, state.segment) >> 2)
         set_random_seed(key & 0x7FFFFFFF)
+        task.begin(model.policy)
         env.seed(key)
         model.set_env(env, force_reset=True)
         rollout = plan.envs * plan.n_steps

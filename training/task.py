@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.errors import InputError, check_int
+from ..envs.seats import Policy
 from .results import Unit
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ class Plan:
     The budget is ``minutes`` of wall time, or ``steps`` of all environments together (rounded up to
     whole rollouts), or whichever ends first. ``envs`` environments, in groups of ``group`` that
     share their episodes (1: none do), play ``n_steps`` each between updates; an update makes
-    ``epochs`` passes in minibatches of ``batch``. The learning rate falls to 0 along a line over
-    the budget. ``rollouts`` is the longest stretch between two evaluations. ``threads`` is torch's.
+    ``epochs`` passes in minibatches of ``batch``. The learning rate and the weight of the
+    ``entropy`` bonus fall to 0 along a line over the budget. ``rollouts`` is the longest stretch
+    between two evaluations. ``threads`` is torch's.
     """
 
     seed: int = 0
@@ -41,13 +43,14 @@ class Plan:
     envs: int = 1024
     group: int = 4
     n_steps: int = 1
-    batch: int = 512
-    epochs: int = 4
+    batch: int = 128
+    epochs: int = 1
     learning_rate: float = 1e-3
     clip: float = 0.2
+    entropy: float = 0.0
     log_std: float = -1.5
     width: int = 64
-    rollouts: int = 16
+    rollouts: int = 64
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -74,6 +77,8 @@ class Plan:
         check_int("batch", self.batch, 2, MOST_ENVS)
         if not 0.0 < self.learning_rate < 1.0:
             raise InputError(f"learning_rate must be between 0 and 1; got {self.learning_rate}")
+        if not 0.0 <= self.entropy < 1.0:
+            raise InputError(f"entropy must be at least 0 and below 1; got {self.entropy}")
 
     def spent(self, seconds: float, steps: int) -> float:
         """The share of the budget used up, 0..1."""
@@ -95,7 +100,7 @@ class Task(Protocol):
     ``subject`` is the game's name on the command line, ``unit`` how its scores read; ``seeds`` says
     what the evaluation plays (``split``, ``first``, ``last``, ``count``), none of it trained on.
     ``target`` names the rival that the agent is out to beat; ``shown`` those that the progress line
-    names.
+    names; ``made`` the pictures of a run.
     """
 
     subject: str
@@ -103,6 +108,7 @@ class Task(Protocol):
     seeds: Mapping[str, Any]
     target: str
     shown: tuple[str, ...]
+    made: tuple[str, ...]
 
     def vec_env(self, plan: Plan) -> VecEnv:
         """``plan.envs`` environments on training seeds."""
@@ -110,6 +116,14 @@ class Task(Protocol):
 
     def policy(self, plan: Plan) -> tuple[type[ActorCriticPolicy], dict[str, Any]]:
         """The actor-critic's class and its keyword arguments."""
+        ...
+
+    def returns(self, policy: Policy) -> NDArray[np.float64]:
+        """Any policy's scores on the evaluation's seeds."""
+        ...
+
+    def begin(self, policy: BasePolicy) -> None:
+        """A segment begins with ``policy``: where it plays against itself, that is who it meets."""
         ...
 
     def rivals(self) -> dict[str, NDArray[np.float64]]:
