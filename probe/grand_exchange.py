@@ -310,7 +310,7 @@ def _observation_line(world: World) -> Verdict:
         0,
         compared,
         detail="observations that are not the public window, or that change with what is hidden:"
-        " later ticks, who reverts, anchors",
+        " later ticks, who reverts, anchors, seeds",
         unit="count",
     )
 
@@ -342,6 +342,7 @@ def _another_future(fill: Fill, tick: int) -> Fill:
             ticks[which, :, first:] = future + 1 + future % 7
         markets.reverting[which] ^= True
         markets.fundamentals[which] += 1.0
+        markets.seeds[which] += 1  # from its seed a basket could be built again
 
     return changed
 

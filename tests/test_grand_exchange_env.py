@@ -338,7 +338,7 @@ def test_plain_python_plays_the_same_episode_without_a_warning() -> None:
 
 
 def altered(changes: dict[str, Any], after: int) -> Fill:
-    """The same market with another truth: other held-out ticks past ``after``, other flags."""
+    """The same market with another truth: other ticks past ``after``, other flags and seeds."""
 
     def fill(
         markets: Markets, seeds: NDArray[np.int64], rows: NDArray[np.int64] | None = None
@@ -351,6 +351,7 @@ def altered(changes: dict[str, Any], after: int) -> Fill:
         future[:] = rng.integers(1, 100_000, future.shape)
         markets.reverting[:] = rng.random(markets.reverting.shape) < 0.5
         markets.fundamentals[:] = rng.random(markets.fundamentals.shape)
+        markets.seeds[:] = rng.integers(2**40, size=len(markets))  # it would rebuild all of it
 
     return fill
 
@@ -366,7 +367,7 @@ def altered(changes: dict[str, Any], after: int) -> Fill:
 def test_nothing_hidden_shows(
     seed: int, noise: int, interval: int, decisions: int, items: int
 ) -> None:
-    """Change ticks to come, flags and anchors: all that an agent gets stays the same bytes."""
+    """Change ticks to come, flags, anchors, seeds: what an agent gets stays the same bytes."""
     sizes = {"num_items": items, "visible": 9, "held_out": 7}
     fill = altered({"noise": noise}, interval * decisions)
     outputs: list[list[bytes]] = []
@@ -388,6 +389,6 @@ def test_nothing_hidden_shows(
                 told.append(frame.encode() if isinstance(frame, str) else frame.tobytes())
                 if step < decisions:
                     observation, reward, ended, _, info = env.step(lively(observation, rng))
-                    told.append(repr((reward, ended)).encode())
+                    told.append(repr((reward, ended, {} if ended else info)).encode())
         outputs.append(told)
     assert outputs[0] == outputs[1]

@@ -160,6 +160,14 @@ class TalkativeInfo(GrandExchangeVector):
         return seen, infos | {"hint": self.markets.prices[:, :, self._exchange.visible].copy()}
 
 
+class TellsItsSeed(GrandExchangeVector):
+    """The info of a reset names the basket's seed."""
+
+    def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:
+        seen, infos = super().reset(**arguments)
+        return seen, infos | {"market_seed": self.markets.seeds.copy()}
+
+
 class TrainsOnServed(GrandExchangeVector):
     """A seed of a reset is taken for the market's own."""
 
@@ -245,6 +253,7 @@ def test_a_spoilt_game_turns_the_right_line_red(world: World, lines: set[str]) -
         pytest.param(World(make_vector=LateLeak), "observation_public", id="a later tick"),
         pytest.param(World(make_vector=LeakedTruth), "observation_public", id="who reverts"),
         pytest.param(World(make_vector=TalkativeInfo), "observation_public", id="an info"),
+        pytest.param(World(make_vector=TellsItsSeed), "observation_public", id="a seed"),
         pytest.param(World(make_vector=TrainsOnServed), "seeds_disjoint", id="served in training"),
         pytest.param(World(make_vector=SkipsATask), "served_in_order", id="a task is skipped"),
         pytest.param(World(fill=rounded_down), "generator_digest", id="a tick off by one"),
