@@ -213,33 +213,37 @@ def build_market(
     return build_markets([seed], num_items, visible, held_out)[0]
 
 
-def plain_returns(markets: Markets) -> NDArray[np.float64]:
-    """The plain reference's one-shot return on each market of a batch: float64 (batch,)."""
-    batch, n, _ = markets.prices.shape
-    decisions = np.empty((batch, n, 4), np.int64)
-    returns = np.empty(batch)
-    visible, limits = markets.visible, markets.buy_limits
-    plain(
-        markets.prices[:, :, :visible],
-        markets.volumes[:, :, :visible],
-        limits,
-        np.full(batch, float(markets.capital)),
-        np.zeros((batch, n), np.int64),
-        np.full(batch, markets.held_out),
-        decisions,
-    )
+def decision_returns(markets: Markets, decisions: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The one-shot return of each row's decision, int64 (batch, items, 4): float64 (batch,)."""
+    returns = np.empty(len(markets))
     run_decisions(
         RULES,
         markets.prices,
         markets.volumes,
-        limits,
-        visible,
+        markets.buy_limits,
+        markets.visible,
         float(markets.capital),
         decisions,
         returns,
         np.empty((0, 0, 0), np.int64),
     )
     return returns
+
+
+def plain_returns(markets: Markets) -> NDArray[np.float64]:
+    """The plain reference's one-shot return on each market of a batch: float64 (batch,)."""
+    batch, n, _ = markets.prices.shape
+    decisions = np.empty((batch, n, 4), np.int64)
+    plain(
+        markets.prices[:, :, : markets.visible],
+        markets.volumes[:, :, : markets.visible],
+        markets.buy_limits,
+        np.full(batch, float(markets.capital)),
+        np.zeros((batch, n), np.int64),
+        np.full(batch, markets.held_out),
+        decisions,
+    )
+    return decision_returns(markets, decisions)
 
 
 def viable_market(

@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from ..seats import Observations, Policy
 from . import reference as kernels
 from . import strategies
-from .book import run_decisions
-from .constants import RULES, Rules
-from .market import Markets
+from .market import Markets, decision_returns
 
 __all__ = [
     "ORACLES",
@@ -204,38 +202,19 @@ def first_observations(markets: Markets) -> dict[str, NDArray[np.int64] | NDArra
     }
 
 
-def decision_returns(
-    markets: Markets, decisions: NDArray[np.int64], rules: Rules = RULES
-) -> NDArray[np.float64]:
-    """The one-shot return of each row's decision: float64 (batch,)."""
-    returns = np.empty(len(markets))
-    run_decisions(
-        rules,
-        markets.prices,
-        markets.volumes,
-        markets.buy_limits,
-        markets.visible,
-        float(markets.capital),
-        decisions,
-        returns,
-        np.empty((0, 0, 0), np.int64),
-    )
-    return returns
-
-
 def one_shot_returns(
-    policy: Policy, markets: Markets, rng: NDArray[np.uint64], rules: Rules = RULES
+    policy: Policy, markets: Markets, rng: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
     """A policy's return on each market, one decision an episode: float64 (batch,).
 
     ``rng`` uint64 (batch,): a key a row.
     """
-    return decision_returns(markets, policy(first_observations(markets), None, rng), rules)
+    return decision_returns(markets, policy(first_observations(markets), None, rng))
 
 
 def oracle_returns(
-    oracle: Oracle, markets: Markets, rng: NDArray[np.uint64], rules: Rules = RULES
+    oracle: Oracle, markets: Markets, rng: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
     """An oracle's return on each market, one decision an episode: float64 (batch,)."""
     decisions = oracle(first_observations(markets), Truth.of(markets), rng)
-    return decision_returns(markets, decisions, rules)
+    return decision_returns(markets, decisions)
