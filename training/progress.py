@@ -37,19 +37,18 @@ class Progress:
     def over(self, title: str, rivals: Mapping[str, float]) -> Iterator[None]:
         """Show progress while the context lasts; ``rivals`` are scores to hold the agent's to."""
         self._rivals = ", ".join(f"{name} {self._text(one)}" for name, one in rivals.items())
+        self.console.print(f"training on {title} ({self._rivals})", highlight=False, soft_wrap=True)
         if not self.console.is_terminal:
-            self.console.print(f"training on {title} ({self._rivals})", soft_wrap=True)
             yield
             return
         columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=30 if self._wide else 10),
             TextColumn("{task.percentage:3.0f}%"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}"),
         )
         with Bar(*columns, console=self.console) as self._bar:
-            self._bar.add_task(title, total=1.0, note=f"({self._rivals})")
+            self._bar.add_task(title, total=1.0, note="")
             yield
         self._bar = None
 
@@ -62,7 +61,8 @@ class Progress:
             self._rate = (steps - self._first[1]) / (now - self._first[0])
         self._spent = spent
         if self._bar is not None:
-            note = f"{steps:,} steps, {self._rate:,.0f}/s  agent {self._score} ({self._rivals})"
+            done = f"{steps:,} steps, " if self._wide else ""
+            note = f"{done}{self._rate:,.0f}/s  agent {self._score} ({self._rivals})"
             self._bar.update(self._bar.task_ids[0], completed=spent, note=note)
 
     def scored(self, score: float, steps: int) -> None:
@@ -78,5 +78,10 @@ class Progress:
                 soft_wrap=True,
             )
 
+    @property
+    def _wide(self) -> bool:
+        """Whether the terminal has room for more than 80 columns."""
+        return self.console.width >= 110
+
     def _text(self, score: float) -> str:
-        return f"{100.0 * score:+.2f}%" if self.unit == "return" else f"{score:+.3f}"
+        return f"{100.0 * score:+.1f}%" if self.unit == "return" else f"{score:+.3f}"
