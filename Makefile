@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 demo: install
-	$(BIN)/wager train grand-exchange --minutes 5 --out runs/demo
+	$(BIN)/wager train grand-exchange --minutes 5 --out runs/demo --resume
 
 test: install
 	$(BIN)/python -m pytest -n $(JOBS)
