@@ -178,3 +178,19 @@ def test_the_presets() -> None:
         "storm": (12, 1.5),
         "long-session": (18, 1.0),
     }
+
+
+def test_a_deadline_is_seen_as_it_is_scored() -> None:
+    """What the seats see of a stopped episode is valued at the last played turn's prices."""
+    env = ParallelGarble()
+    for seed in range(50):
+        env.reset(seed=seed)
+        env.step({})
+        env.step({})
+        env.state_record["cash"] += np.array([50, -50, 20, -20, 0], np.int32)
+        env.stop()
+        results = env.results(["a"] * 5)
+        assert env.table.seen["score"][0].tolist() == results["scores"]
+        assert env.table.seen["portfolio"][0].tolist() == results["portfolio"]
+        assert env.table.seen["hold"][0].tolist() == results["hold"]
+        assert (env.table.seen["prices"][0] == env.state_record["prices"][1]).all()

@@ -283,6 +283,7 @@ class ParallelGarble(ParallelEnv[str, Observation, NDArray[np.int64]]):  # type:
         """End the episode between turns, as a deadline does: scored on the turns played."""
         if self.agents:
             self.state_record["done"] = 1
+            self.table.observe()
             self.agents = []
             self.reason = "deadline"
 
