@@ -19,6 +19,7 @@ from ..errors import InputError, check_int
 from ..replay import Derived, Replay, brief, fields, save
 from ..rng import mix
 from ..seats import Policy
+from .audit import audit as audit_match
 from .betting import CALL, FOLD, bounds
 from .env import MAX_SEED, PokerEnv
 from .log import Event, dealt, decided, started
@@ -31,6 +32,7 @@ __all__ = [
     "GAME",
     "VERSION",
     "Recorder",
+    "audit",
     "config",
     "load",
     "record",
@@ -234,6 +236,16 @@ def walk(replay: Mapping[str, Any], match: Playback) -> Iterator[list[Event]]:
         )
 
 
+def audit(replay: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The collusion audit of a replay, from its seed and decisions: see ``audit.audit``."""
+    match = playback_of(replay)
+    return audit_match(match.table, match.row["key"], _actions(replay))
+
+
+def _actions(replay: Mapping[str, Any]) -> list[int]:
+    return [entry["action"] for entry in replay["inputs"] if "action" in entry]
+
+
 def _ending(verb: str, entry: dict[str, Any], where: str, match: Playback) -> Event:
     """A stop or a void, carried out."""
     row, hand = match.row, int(match.row["hand"])
@@ -279,7 +291,6 @@ def _derive(replay: Mapping[str, Any]) -> Derived:
         if _valid(name) != name:
             raise InputError(f"seats[{seat}] must be valid UTF-8; got {brief(name)}")
     events = [event for happened in walk(replay, match) for event in happened]
-    decisions = [entry["action"] for entry in inputs if "action" in entry]
     stood_in = [
         [
             sum(e.get("by") == by and e["seat"] == seat for e in inputs)
@@ -287,7 +298,7 @@ def _derive(replay: Mapping[str, Any]) -> Derived:
         ]
         for by in BY[1:]
     ]
-    return events, results(table, match.row, replay["seed"], decisions, names, *stood_in)
+    return events, results(table, match.row, replay["seed"], _actions(replay), names, *stood_in)
 
 
 def _check_by(entry: Mapping[str, Any], price: int, where: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .audit import audit
 from .exploitability import GAMES, exploitability, observe_match
 from .state import REASONS, Row
 from .tables import Table
@@ -33,7 +34,8 @@ def results(
     """The results of a match, as JSON types. Lists are by seat.
 
     ``hands_won`` counts hands with chips gained, ``stack_offs`` hands that took a seat's last chip.
-    ``exploitability`` (of what a seat did, Kuhn and Leduc) and ``audit`` are null elsewhere.
+    ``exploitability`` (of what a seat did, Kuhn and Leduc) and ``audit`` (three seats or more, see
+    ``audit.audit``) are null elsewhere.
 
     Args:
         table: the table.
@@ -69,7 +71,7 @@ def results(
         "exploitability": [exploitability(o.game, o) for o in observed] if exact else None,
         "exploitability_coverage": [o.coverage for o in observed] if exact else None,
         "exploitability_fill": observed[0].fill if exact else None,
-        "audit": None,
+        "audit": audit(table, row["key"], decisions),
         "hands": table.hands,
         "hands_played": int(row["dealt"]),
         "hands_scored": scored,
