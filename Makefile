@@ -36,6 +36,7 @@ lint: install
 
 bench: install
 	$(BIN)/wager bench grand-exchange
+	$(BIN)/wager bench garble
 
 clean:
 	rm -rf build $(VENV) .mypy_cache .pytest_cache .ruff_cache
