@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from wager.envs.garble import constants as c
 from wager.envs.garble.env import ParallelGarble
@@ -11,6 +14,8 @@ from wager.envs.garble.lexicon import AT_WORD, COMMODITIES
 from wager.envs.garble.speech import Confirm, Decision, channel_code
 from wager.envs.garble.vector import VectorGarble
 from wager.envs.garble.wire import burst_span
+
+_ORDERS = [int(np.dot(order, [64, 16, 4, 1])) for order in permutations(range(4))]
 
 
 def outcome(env: ParallelGarble, seat: int, *terms: object) -> str:
@@ -178,6 +183,32 @@ def test_the_presets() -> None:
         "storm": (12, 1.5),
         "long-session": (18, 1.0),
     }
+
+
+def test_draws_of_the_set_up_are_uniform_and_apart() -> None:
+    """4,000 seeds: each chi-square or correlation at 5 sigma or p > 1e-5."""
+    n = 4000
+    table = VectorGarble(n, 24)
+    table.reset(np.arange(n))
+    s = table.states
+    deal = s["surplus"][:, :4].astype(int)
+    assert chisquare(np.bincount(deal @ [64, 16, 4, 1], minlength=256)[_ORDERS]).pvalue > 1e-5
+    place = np.argsort(deal, axis=1)  # of a commodity in the deal
+    seats = np.arange(5)
+    r = (np.take_along_axis(place, s["demand"].astype(int), 1) - seats - 1) % 4
+    columns = [s["premium"][:, k] - 6 for k in seats] + [s["quota"][:, k] - 12 for k in seats]
+    columns += [r[:, k] for k in seats] + [s["aliases"][:, k] for k in seats]
+    columns += [s["prices"][:, 0, good] - 8 for good in range(4)]
+    sizes = [4] * 5 + [8] * 5 + [3] * 5 + [10] * 5 + [7] * 4
+    for column, size in zip(columns, sizes, strict=True):
+        assert chisquare(np.bincount(column, minlength=size)).pvalue > 1e-5
+    steps = np.diff(s["prices"].astype(int), axis=1)  # (n, 23, 4)
+    columns += [steps[:, t, good] for t in range(6) for good in range(4)]
+    related = np.corrcoef(np.array(columns, float))
+    aliases = slice(15, 20)
+    related[aliases, aliases] = 0.0  # drawn without putting back: -1/9 each
+    np.fill_diagonal(related, 0.0)
+    assert np.abs(related).max() < 5 / n**0.5
 
 
 def test_a_deadline_is_seen_as_it_is_scored() -> None:
