@@ -136,6 +136,8 @@ def test_the_evaluation_rotates_the_chair_among_quoters() -> None:
         return POLICIES["shark"](seen, masks, rng)
 
     np.testing.assert_array_equal(chair_scores(same, SEEDS), scores)
+    among = GarbleTask(40, "shark").returns(POLICIES["shark"])
+    np.testing.assert_allclose(among, play_tables(["shark"] * SEATS, SEEDS).seen["score"].mean(1))
     task = GarbleTask(40)
     np.testing.assert_array_equal(task.returns(same), scores.mean(1))
     assert task.seeds == {
@@ -244,6 +246,7 @@ def test_wrong_input_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFix
         ("group must be 1 in garble", lambda: GarbleTask(2).vec_env(Plan(steps=1))),
         ("entropy must be at least 0", lambda: Plan(steps=1, entropy=-1.0)),
         ("seeds must be at least 2", lambda: GarbleTask(1)),
+        ("others must be one of quoter, ", lambda: GarbleTask(2, "nobody")),
     ]
     for message, make in cases:
         with pytest.raises(InputError, match=message) as caught:

@@ -141,11 +141,14 @@ def _chair_scores(policy: Policy, seeds: NDArray[np.int64], others: str) -> NDAr
 
 
 class GarbleTask:
-    """One chair of the standard game, graded alone among four quoters on evaluation seeds.
+    """One chair of the standard game, graded alone among four ``others`` on evaluation seeds.
 
     A score is a seed's mean over the five chairs, so that seeds are independent and two policies
     are paired by seed and chair. Training tables are of the same game, on training seeds, the chair
     drawn at every episode, the others from ``POPULATION``.
+
+    Raises:
+        InputError: for fewer than two seeds, or unknown ``others``.
     """
 
     subject = "garble"
@@ -154,8 +157,11 @@ class GarbleTask:
     shown: tuple[str, ...] = ("quoter", "shark")
     made: tuple[str, ...] = ("learning_curve.png", "chairs.png")
 
-    def __init__(self, seeds: int = EVALUATED) -> None:
+    def __init__(self, seeds: int = EVALUATED, others: str = OTHERS) -> None:
         check_int("seeds", seeds, 2)
+        if others not in POLICIES:
+            raise InputError(f"others must be one of {', '.join(POLICIES)}; got {others!r}")
+        self.others = others
         self._seeds = np.arange(SEED_BASE, SEED_BASE + seeds)
         self.seeds: Mapping[str, Any] = {
             "split": "evaluation",
@@ -183,7 +189,7 @@ class GarbleTask:
 
     def returns(self, policy: Policy, name: str = "") -> NDArray[np.float64]:
         """A policy's score on each evaluation seed, the mean over chairs: float64 (seeds,)."""
-        scores = chair_scores(policy, self._seeds)
+        scores = chair_scores(policy, self._seeds, self.others)
         if name:
             self.by_chair[name] = scores.mean(0)
         means: NDArray[np.float64] = scores.mean(1)
@@ -211,7 +217,7 @@ class GarbleTask:
         axes.set_xticks(np.arange(SEATS), [f"seat_{seat}" for seat in range(SEATS)])
         axes.set_ylabel("mean score", color=INK)
         count = self.seeds["count"]
-        title = f"alone among four {OTHERS}s, {count:,} evaluation seeds a chair"
+        title = f"alone among four: {self.others}, {count:,} evaluation seeds a chair"
         axes.set_title(title, loc="left", color=INK, fontsize=12)
         axes.legend(frameon=False, ncols=len(self.by_chair))
         save_picture(picture, folder / "chairs.png")

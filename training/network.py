@@ -13,7 +13,7 @@ from stable_baselines3.common.distributions import DiagGaussianDistribution  # n
 from stable_baselines3.common.policies import ActorCriticPolicy  # noqa: E402
 from torch import nn  # noqa: E402
 
-__all__ = ["BasketPolicy", "ItemNet"]
+__all__ = ["BasketPolicy", "DirectPolicy", "ItemNet"]
 
 
 class ItemNet(nn.Module):
@@ -45,7 +45,28 @@ class ItemNet(nn.Module):
         return result
 
 
-class BasketPolicy(ActorCriticPolicy):
+class DirectPolicy(ActorCriticPolicy):
+    """An actor-critic whose ``get_distribution`` and ``predict_values`` read observations alone."""
+
+    def forward(
+        self, obs: torch.Tensor, deterministic: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Actions, values and log probabilities of the actions."""
+        distribution = self.get_distribution(obs)
+        actions = distribution.get_actions(deterministic=deterministic)
+        return actions, self.predict_values(obs), distribution.log_prob(actions)
+
+    def evaluate_actions(
+        self,
+        obs: torch.Tensor,  # type: ignore[override]
+        actions: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Values, log probabilities of ``actions`` and entropies."""
+        distribution = self.get_distribution(obs)
+        return self.predict_values(obs), distribution.log_prob(actions), distribution.entropy()
+
+
+class BasketPolicy(DirectPolicy):
     """Actor and critic over flat observations that hold ``item_features`` numbers an item.
 
     The actor gives each item its own ``item_actions`` means; their log standard deviations are
@@ -98,20 +119,3 @@ class BasketPolicy(ActorCriticPolicy):
         """The critic: (batch, 1)."""
         values: torch.Tensor = self.critic(self._items(obs)).mean(1)
         return values
-
-    def forward(
-        self, obs: torch.Tensor, deterministic: bool = False
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Actions, values and log probabilities of the actions."""
-        distribution = self.get_distribution(obs)
-        actions = distribution.get_actions(deterministic=deterministic)
-        return actions, self.predict_values(obs), distribution.log_prob(actions)
-
-    def evaluate_actions(
-        self,
-        obs: torch.Tensor,  # type: ignore[override]
-        actions: torch.Tensor,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Values, log probabilities of ``actions`` and entropies."""
-        distribution = self.get_distribution(obs)
-        return self.predict_values(obs), distribution.log_prob(actions), distribution.entropy()

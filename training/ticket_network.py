@@ -12,8 +12,9 @@ require("stable_baselines3", "train")
 
 import torch  # noqa: E402
 from stable_baselines3.common.distributions import MultiCategoricalDistribution  # noqa: E402
-from stable_baselines3.common.policies import ActorCriticPolicy  # noqa: E402
 from torch import nn  # noqa: E402
+
+from .network import DirectPolicy  # noqa: E402
 
 __all__ = ["TicketPolicy"]
 
@@ -89,7 +90,7 @@ class Critic(nn.Module):
         return value
 
 
-class TicketPolicy(ActorCriticPolicy):
+class TicketPolicy(DirectPolicy):
     """Actor and critic over the flat features and quotes of ``wrappers.garble``."""
 
     def __init__(self, *args: Any, width: int = 64, critic_width: int = 64, **kwargs: Any) -> None:
@@ -116,20 +117,3 @@ class TicketPolicy(ActorCriticPolicy):
         """The critic: (batch, 1)."""
         values: torch.Tensor = self.critic(obs)
         return values
-
-    def forward(
-        self, obs: torch.Tensor, deterministic: bool = False
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Actions, values and log probabilities of the actions."""
-        distribution = self.get_distribution(obs)
-        actions = distribution.get_actions(deterministic=deterministic)
-        return actions, self.predict_values(obs), distribution.log_prob(actions)
-
-    def evaluate_actions(
-        self,
-        obs: torch.Tensor,  # type: ignore[override]
-        actions: torch.Tensor,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Values, log probabilities of ``actions`` and entropies."""
-        distribution = self.get_distribution(obs)
-        return self.predict_values(obs), distribution.log_prob(actions), distribution.entropy()
