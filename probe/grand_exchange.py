@@ -19,11 +19,12 @@ from ..envs.files import canonical
 from ..envs.grand_exchange.constants import HELD_OUT, NUM_ITEMS, VISIBLE
 from ..envs.grand_exchange.engine import Fill
 from ..envs.grand_exchange.market import Markets, empty_markets
+from ..envs.grand_exchange.policies import keys_of_markets
 from ..envs.grand_exchange.strategies import PLAIN_CROSSINGS
 from ..envs.grand_exchange.vector import GrandExchangeVector
 from ..envs.seeds import SEED_BASE, TRAIN_LOW
 from .episodes import fingerprint
-from .grand_exchange_world import ROWS, Split, Spy, World, keys_of, measure
+from .grand_exchange_world import ROWS, Split, Spy, World, measure
 from .probe import LEVEL, Verdict, interval, judge, paired
 from .report import Report, figure
 
@@ -292,7 +293,7 @@ def _observation_line(world: World) -> Verdict:
             truth = empty_markets(_WATCHED, NUM_ITEMS, VISIBLE, HELD_OUT)
             world.fill(truth, np.array(spy.seeds), None)
             for tick in range(upto):
-                keys = keys_of(np.arange(_WATCHED) + tick)
+                keys = keys_of_markets(np.arange(_WATCHED) + tick)
                 actions = world.policies["random"](seen[0], None, keys)
                 seen, other = _observed(here, actions), _observed(there, actions)
             window = slice(upto, upto + VISIBLE)

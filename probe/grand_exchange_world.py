@@ -16,10 +16,15 @@ from numpy.typing import NDArray
 from ..envs.grand_exchange.constants import RULES, Rules
 from ..envs.grand_exchange.engine import Fill
 from ..envs.grand_exchange.market import Markets, fill_markets
-from ..envs.grand_exchange.policies import ORACLES, POLICIES, Oracle, Truth
+from ..envs.grand_exchange.policies import (
+    ORACLES,
+    POLICIES,
+    Oracle,
+    Truth,
+    keys_of_markets,
+)
 from ..envs.grand_exchange.statistics import crossings
 from ..envs.grand_exchange.vector import GrandExchangeVector
-from ..envs.rng import mix
 from ..envs.seats import Policy
 from .episodes import fingerprint
 
@@ -115,7 +120,7 @@ def _measure(world: World, option: str, numbers: NDArray[np.int64]) -> Split:
     for name in (*world.policies, *world.oracles):
         seen, _ = env.reset(options={option: numbers})
         seeds = np.array(spy.seeds[-len(numbers) :])
-        keys = keys_of(seeds)
+        keys = keys_of_markets(seeds)
         if name in world.policies:
             actions = world.policies[name](seen, None, keys)
         else:
@@ -132,11 +137,6 @@ def _measure(world: World, option: str, numbers: NDArray[np.int64]) -> Split:
         prices.mean(axis=2),
         (prices * volumes).mean(axis=2),
     )
-
-
-def keys_of(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """One key a number, for the ``rng`` of a policy."""
-    return np.array([mix(int(number), 0) for number in numbers], np.uint64)
 
 
 def _each_item(

@@ -24,13 +24,12 @@ from ..envs.grand_exchange.policies import (
     ORACLES,
     POLICIES,
     first_observations,
+    keys_of_markets,
     one_shot_returns,
     oracle_returns,
 )
 from ..envs.grand_exchange.vector import GrandExchangeVector
-from ..envs.rng import mix
 from ..envs.seats import Policy
-from ..envs.seeds import SEED_BASE
 from ..wrappers.grand_exchange import (
     COLUMNS,
     FEATURES,
@@ -138,7 +137,7 @@ class GrandExchangeTask:
             "count": served,
         }
         self.markets = build_markets(seeds, *self.sizes)
-        self.keys = np.array([mix(SEED_BASE, i) for i in range(served)], np.uint64)
+        self.keys = keys_of_markets(seeds)
 
     def vec_env(self, plan: Plan) -> SB3VecEnv:
         """``plan.envs`` baskets at a time on training seeds; rewards times REWARD_SCALE."""

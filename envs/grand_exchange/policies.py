@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..rng import mix
 from ..seats import Observations, Policy
 from . import reference as kernels
 from . import strategies
@@ -26,6 +27,7 @@ __all__ = [
     "Oracle",
     "Truth",
     "first_observations",
+    "keys_of_markets",
     "one_shot_returns",
     "oracle_returns",
 ]
@@ -185,6 +187,11 @@ POLICIES: dict[str, Policy] = {
 
 ORACLES: dict[str, Oracle] = {"informed": informed, "told": told, "walks": walks}
 """Yardsticks that are told the truth."""
+
+
+def keys_of_markets(seeds: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The ``rng`` keys under which policies are graded: one a market, from its seed alone."""
+    return np.array([mix(int(seed), 0) for seed in seeds], np.uint64)
 
 
 def first_observations(markets: Markets) -> dict[str, NDArray[np.int64] | NDArray[np.float64]]:
