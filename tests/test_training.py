@@ -439,3 +439,16 @@ def test_a_users_mistake_is_one_line_and_exit_2(
     assert len(said.err.splitlines()) == 1
     assert said.out == ""
     assert not list(tmp_path.iterdir())
+
+
+def test_the_recorded_run_is_what_its_page_says() -> None:
+    folder = Path(__file__).parent.parent / "docs" / "runs" / "grand_exchange"
+    result = json.loads((folder / "results.json").read_text())
+    assert result["digest"] == digest(result)
+    jsonschema.validate(result, json.loads(SCHEMA_FILE.read_text()))
+    task = GrandExchangeTask(result["seeds"]["count"])
+    scores = task.returns(load_policy(folder / "model.zip"))
+    agent = next(one for one in result["figures"] if one["name"] == "agent")
+    assert scores.mean() == pytest.approx(agent["value"], abs=1e-4)
+    assert f"{100 * scores.mean():+.2f}%" in (folder / "README.md").read_text()
+    assert figure("lead", scores - task.returns(POLICIES["plain"]), "served").low > 0.04
