@@ -211,13 +211,16 @@ class GarbleTask:
         axes = picture.subplots()
         style(axes)
         width = 0.8 / len(self.by_chair)
-        for k, (name, means) in enumerate(sorted(self.by_chair.items(), key=lambda one: one[0])):
+        worst_first = sorted(self.by_chair.items(), key=lambda one: float(one[1].mean()))
+        for k, (name, means) in enumerate(worst_first):
             at = np.arange(SEATS) + (k - 0.5 * (len(self.by_chair) - 1)) * width
             axes.bar(at, means, width, color=PALETTE[k % len(PALETTE)], label=name)
         axes.set_xticks(np.arange(SEATS), [f"seat_{seat}" for seat in range(SEATS)])
         axes.set_ylabel("mean score", color=INK)
         count = self.seeds["count"]
-        title = f"alone among four: {self.others}, {count:,} evaluation seeds a chair"
+        title = f"alone among four of {self.others}, {count:,} evaluation seeds a chair"
         axes.set_title(title, loc="left", color=INK, fontsize=12)
-        axes.legend(frameon=False, ncols=len(self.by_chair))
+        axes.legend(
+            frameon=False, ncols=len(self.by_chair), loc="upper center", bbox_to_anchor=(0.5, -0.08)
+        )
         save_picture(picture, folder / "chairs.png")
