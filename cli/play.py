@@ -90,9 +90,7 @@ def play(
     if game == "poker":
         from .play_poker import play_poker
 
-        if picture is not None or render is not None:
-            raise InputError("poker has no pictures yet: leave out --picture and --render")
-        play_poker(table or "kuhn", seat or [], seed, hands, out)
+        play_poker(table or "kuhn", seat or [], seed, hands, out, picture, render)
         return
     from rich.console import Console
 

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from ..envs.replay import Replay
 
 
-def play_poker(table: str, seats: Sequence[str], seed: int, hands: int | None, out: Path) -> None:
+def play_poker(
+    table: str,
+    seats: Sequence[str],
+    seed: int,
+    hands: int | None,
+    out: Path,
+    picture: Path | None,
+    render: str | None,
+) -> None:
     """Play ``seats`` (one a seat, or none for references), write the replay and show the results.
 
     Raises:
@@ -23,8 +31,10 @@ def play_poker(table: str, seats: Sequence[str], seed: int, hands: int | None, o
 
     from ..envs.errors import InputError, check_int
     from ..envs.poker import replay as replays
+    from ..envs.poker.picture import draw
     from ..envs.poker.policies import POLICIES, make_policy
     from ..envs.seats import parse_seat
+    from .play import write_png
 
     config = replays.config(table, hands)
     count = replays.table_of(config).seats
@@ -39,10 +49,19 @@ def play_poker(table: str, seats: Sequence[str], seed: int, hands: int | None, o
     replay = replays.record(config, seed, [make_policy(name, table) for name in names], names)
     replays.save(out, replay)
     console = Console()
-    played = replay["results"]["hands_played"]
-    console.print(f"poker: {table}, seed {seed}, {played} hands", highlight=False)
+    if render is not None:
+        for frame in replays.frames(replay, render):
+            console.print(frame, highlight=False, markup=False, soft_wrap=True)
+    if picture is not None:
+        *_, last = replays.views(replay)
+        write_png(picture, draw(last))
+    results = replay["results"]
+    console.print(f"poker: {table}, seed {seed}, {results['hands_played']} hands", highlight=False)
     console.print(_table(replay))
-    console.print(f"wrote {out}", highlight=False, markup=False, soft_wrap=True)
+    for flag in (results["audit"] or {"flags": []})["flags"]:
+        console.print(f"audit: {flag}", highlight=False)
+    written = ", ".join(str(path) for path in (out, picture) if path is not None)
+    console.print(f"wrote {written}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _table(replay: Replay) -> Table:

@@ -140,11 +140,14 @@ def test_garble_settings(tmp_path: Path) -> None:
 def test_poker(
     table: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "match.json"
+    out, picture = tmp_path / "match.json", tmp_path / "match.png"
     arguments = ["play", "poker", "--table", table, "--seed", "7", "--hands", "6"]
     arguments += [word for name in names for word in ("--seat", name)]
-    assert main([*arguments, "--out", str(out)]) == 0
+    arguments += ["--out", str(out)]
+    assert main([*arguments, "--picture", str(picture)]) == 0
     first = out.read_bytes()
+    with Image.open(picture) as image:
+        assert image.size == (1280, 720)
     replay = poker_replays.load(out)
     assert (replay["seed"], replay["seats"]) == (7, names)
     results = replay["results"]
@@ -155,5 +158,7 @@ def test_poker(
         cells += [f"{results['net'][seat]:+}", f"{results['units_per_hand'][seat]:+.3f}"]
         assert line.split()[:5] == cells
         assert len(line.rstrip()) <= 80
-    assert main([*arguments, "--out", str(out)]) == 0
+    assert main([*arguments, "--render", "ansi"]) == 0
     assert out.read_bytes() == first
+    shown = capsys.readouterr().out
+    assert shown.count(f"Poker  {table}  hand ") == len(list(poker_replays.views(replay)))

@@ -68,7 +68,8 @@ def test_a_voided_hand_is_left_out_and_other_games_refused() -> None:
     entry = replay["inputs"][-1]
     cut = [*replay["inputs"][:-1], {"hand": entry["hand"], "void": "deadline"}]
     match = replays.playback_of(replay)
-    events = [e for happened in replays.walk(replay | {"inputs": cut}, match) for e in happened]
+    walked = replays.walk(replay | {"inputs": cut}, match)
+    events = [event for happened, _ in walked for event in happened]
     assert len(phh.hands(replay | {"inputs": cut, "events": events})) == 3
     with pytest.raises(InputError, match="PHH has no kuhn: export a table of no-limit hold'em"):
         phh.export(recorded("kuhn", 1, ["nash", "nash"]))

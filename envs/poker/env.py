@@ -5,8 +5,10 @@ from __future__ import annotations
 from operator import index
 from typing import Any, TypeAlias
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
@@ -33,7 +35,9 @@ from .observation import (
     observe,
     width,
 )
+from .render import frame
 from .results import results, scores
+from .scene import live_view
 from .state import COMPLETE, REASONS, Histories, States, new_histories, new_states
 from .tables import Table, make_table
 
@@ -123,6 +127,9 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
             that remember; a chip race has no pairs.
         reward: ``"units"``, ``"score"`` or ``"chips"``.
         stack: starting stack, chips; None is the table's own.
+        render_mode: ``"human"`` (prints every decision), ``"ansi"`` (text), ``"rgb_array"`` (a
+            picture; the ``render`` extra) or None.
+        perspective: the agent whose cards are shown; None shows nobody's.
 
     Raises:
         InputError: for an argument out of its range.
@@ -130,7 +137,8 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
 
     metadata: dict[str, Any] = {  # noqa: RUF012  # PettingZoo declares it per instance
         "name": "poker_v0",
-        "render_modes": [],
+        "render_modes": ["human", "ansi", "rgb_array"],
+        "render_fps": 2,
         "is_parallelizable": False,
     }
 
@@ -141,12 +149,21 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
         pairs: bool = True,
         reward: str = "units",
         stack: int | None = None,
+        render_mode: str | None = None,
+        perspective: str | None = None,
     ) -> None:
         super().__init__()
         self.table: Table = make_table(table, hands, pairs, stack)
         self.reward_kind = check_reward(reward)
-        self.render_mode: str | None = None
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            modes = ", ".join(["None", *self.metadata["render_modes"]])
+            raise InputError(f"render_mode must be one of {modes}; got {render_mode!r}")
+        self.render_mode = render_mode
         self.possible_agents = [f"seat_{seat}" for seat in range(self.table.seats)]
+        if perspective is not None and perspective not in self.possible_agents:
+            agents = ", ".join(["None", *self.possible_agents])
+            raise InputError(f"perspective must be one of {agents}; got {perspective!r}")
+        self.perspective = perspective
         self.observation_spaces = {a: observation_space(self.table) for a in self.possible_agents}
         self.action_spaces = {a: action_space(self.table) for a in self.possible_agents}
         self.agents: list[str] = []
@@ -211,6 +228,8 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
         mask = np.empty(self.table.actions, np.int8)
         fill_mask(self.row, mask)
         self.infos[self.agent_selection] = {"action_mask": mask}
+        if self.render_mode == "human":
+            self.render()
 
     def step(self, action: int | np.integer[Any] | None) -> None:
         """Play the selected agent's action; None once the match is over.
@@ -222,6 +241,11 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
+        self._play(agent, action)
+        if self.render_mode == "human":
+            self.render()
+
+    def _play(self, agent: str, action: int | np.integer[Any] | None) -> None:
         mask = np.empty(self.table.actions, np.int8)
         try:
             move = index(action)  # type: ignore[arg-type]
@@ -256,6 +280,25 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
             "observation": fields,
             "action_mask": self._no_actions.copy() if mask is None else mask,
         }
+
+    def render(self) -> Any:
+        """The table, with the cards of ``perspective``: str, uint8 (720, 1280, 3), or None.
+
+        Raises:
+            MissingExtraError: for a picture without the ``render`` extra.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() shows nothing: the env was made without a render_mode")
+            return None
+        if self._seed is None:
+            raise ResetNeeded("call reset() first: no match is under way")
+        viewer = -1 if self.perspective is None else self._seat_of[self.perspective]
+        view = live_view(self.row, self.table.name, self._histories[0], viewer)
+        shown = frame(view, self.render_mode)
+        if self.render_mode == "human":
+            print(shown)
+            return None
+        return shown
 
     def decision_key(self) -> np.uint64:
         """The random key of the seat to act, for a policy; see ``match.decision_key``."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError
 from .betting import act, describe_legal, is_legal
@@ -25,12 +26,14 @@ class Step:
     ``before`` is the match when it was taken, ``after`` once it was carried out and before anything
     was paid. Of each hand that it ended, ``paid_out`` has it with the pots paid; ``dealt`` has the
     hands begun after them. Both are mostly empty; hands in which nobody can bet make them longer.
+    ``history`` int16 (decisions, 3): the hand's, this one too.
     """
 
     before: Row
     after: Row
     paid_out: list[Row]
     dealt: list[Row]
+    history: NDArray[np.int16]
 
 
 class Playback:
@@ -53,6 +56,12 @@ class Playback:
         return self._states[0]
 
     @property
+    def history(self) -> NDArray[np.int16]:
+        """The live hand's decisions, int16 (longest hand, 3), live too: see ``state.Histories``."""
+        live: NDArray[np.int16] = self._histories[0]
+        return live
+
+    @property
     def seat(self) -> int:
         """The seat to act."""
         return int(self.row["seat_at"][self.row["actor"]])
@@ -66,10 +75,13 @@ class Playback:
         if not 0 <= action < self.table.actions or not is_legal(self.row, action):
             raise InputError(f"action {action} is not legal; legal: {describe_legal(self.row)}")
         before = self.copy()
+        moves = int(before["moves"])
+        history = self.history[: moves + 1].copy()
+        history[moves] = before["street"], before["actor"], action
         ghost = self.copy()
         decide(self._states, self._histories, 0, action)
         act(ghost, action)
-        step = Step(before, ghost.copy(), [], [])
+        step = Step(before, ghost.copy(), [], [], history)
         while ghost["actor"] < 0:
             paid = ghost.copy()
             settle(paid)

@@ -1,4 +1,4 @@
-"""Replays of poker matches: record, save, load, verify. The envelope is ``envs/replay.py``'s.
+"""Replays of poker matches: record, save, load, verify, show. The envelope is ``envs/replay.py``'s.
 
 ``config``: table, hands, pairs, stack and the match's number under ``seed``; ``inputs``: every
 decision with its hand and seat, and where the match was stopped or a hand voided; ``events``: what
@@ -23,8 +23,10 @@ from .audit import audit as audit_match
 from .betting import CALL, FOLD, bounds
 from .env import MAX_SEED, PokerEnv
 from .log import Event, dealt, decided, started
-from .playback import Playback
+from .playback import Playback, Step
+from .render import frame
 from .results import results
+from .scene import View, full_view
 from .state import REASONS
 from .tables import Table, make_table
 
@@ -34,11 +36,13 @@ __all__ = [
     "Recorder",
     "audit",
     "config",
+    "frames",
     "load",
     "record",
     "save",
     "table_of",
     "verify",
+    "views",
 ]
 
 GAME, VERSION = "poker", "v0"
@@ -191,6 +195,41 @@ def verify(replay: Replay) -> None:
     envelope.verify(replay, GAME, VERSION, _derive)
 
 
+def frames(replay: Mapping[str, Any], mode: str = "rgb_array") -> Iterator[Any]:
+    """The start and then every decision of a replay, each hand's end and the next deal apart.
+
+    Every card is shown. Yields str for "ansi" and uint8 (720, 1280, 3) for "rgb_array", which a
+    video writer takes.
+
+    Raises:
+        InputError: for an unknown mode, or inputs that the rules do not take.
+    """
+    if mode not in ("ansi", "rgb_array"):
+        raise InputError(f"mode must be ansi or rgb_array; got {mode!r}")
+    for view in views(replay):
+        yield frame(view, mode)
+
+
+def views(replay: Mapping[str, Any]) -> Iterator[View]:
+    """What ``frames`` draws.
+
+    Raises:
+        InputError: for inputs that the rules do not take.
+    """
+    match, names = playback_of(replay), replay["seats"]
+    table = match.table.name
+    for _, step in walk(replay, match):
+        if step is None or not step.paid_out:
+            yield full_view(match.row, table, match.history, names)
+            continue
+        history = step.history
+        for k, paid in enumerate(step.paid_out):
+            yield full_view(paid, table, history, names)
+            history = history[:0]
+            if k < len(step.dealt) and step.dealt[k]["actor"] >= 0:
+                yield full_view(step.dealt[k], table, history, names)
+
+
 def table_of(config: Mapping[str, Any]) -> Table:
     """The table of a replay's config.
 
@@ -211,13 +250,15 @@ def playback_of(replay: Mapping[str, Any]) -> Playback:
     return Playback(table_of(replay["config"]), mix(seed, replay["config"]["episode"]))
 
 
-def walk(replay: Mapping[str, Any], match: Playback) -> Iterator[list[Event]]:
-    """Take ``match`` through a replay's inputs; yields what happened at the start and at each.
+def walk(replay: Mapping[str, Any], match: Playback) -> Iterator[tuple[list[Event], Step | None]]:
+    """Take ``match`` through a replay's inputs; yields the events of the start and of each.
+
+    With them comes what a decision did; None at the start, at a stop and at a void.
 
     Raises:
         InputError: naming the first entry that the rules do not take.
     """
-    yield [started(match.row), dealt(match.row)]
+    yield [started(match.row), dealt(match.row)], None
     for k, entry in enumerate(replay["inputs"]):
         row = match.row
         where = f"inputs[{k}]"
@@ -225,10 +266,11 @@ def walk(replay: Mapping[str, Any], match: Playback) -> Iterator[list[Event]]:
             raise InputError(f"{where}: the match was over after entry {k - 1}")
         for verb in ("stop", "void"):
             if verb in entry:
-                yield [_ending(verb, entry, where, match)]
+                yield [_ending(verb, entry, where, match)], None
                 break
         else:
-            yield _decision(entry, where, match)
+            step = _decision(entry, where, match)
+            yield list(decided(step, entry["action"])), step
     if not match.row["over"]:
         raise InputError(
             f"inputs end after {len(replay['inputs'])} entries, in hand {match.row['hand']}:"
@@ -264,7 +306,7 @@ def _ending(verb: str, entry: dict[str, Any], where: str, match: Playback) -> Ev
     return {**event, "refund": refund}
 
 
-def _decision(entry: dict[str, Any], where: str, match: Playback) -> list[Event]:
+def _decision(entry: dict[str, Any], where: str, match: Playback) -> Step:
     """A seat's decision, carried out."""
     fields(entry, where, _DECISION)
     where = f"{where} (hand {entry['hand']}, seat {entry['seat']})"
@@ -275,10 +317,9 @@ def _decision(entry: dict[str, Any], where: str, match: Playback) -> list[Event]
         raise InputError(f"{where}: say must be UTF-8 of at most {TALK} runes")
     _check_by(entry, bounds(match.row)[0], where)
     try:
-        step = match.decide(entry["action"])
+        return match.decide(entry["action"])
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    return list(decided(step, entry["action"]))
 
 
 def _derive(replay: Mapping[str, Any]) -> Derived:
@@ -290,7 +331,7 @@ def _derive(replay: Mapping[str, Any]) -> Derived:
     for seat, name in enumerate(names):
         if _valid(name) != name:
             raise InputError(f"seats[{seat}] must be valid UTF-8; got {brief(name)}")
-    events = [event for happened in walk(replay, match) for event in happened]
+    events = [event for happened, _ in walk(replay, match) for event in happened]
     stood_in = [
         [
             sum(e.get("by") == by and e["seat"] == seat for e in inputs)
