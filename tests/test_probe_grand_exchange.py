@@ -97,12 +97,18 @@ def all_walks(markets: Markets, seeds: NDArray[np.int64], rows: Rows = None) -> 
         markets.reverting[row] = False
 
 
-def no_walks(markets: Markets, seeds: NDArray[np.int64], rows: Rows = None) -> None:
+def walks_that_revert(markets: Markets, seeds: NDArray[np.int64], rows: Rows = None) -> None:
+    """What is called a walk has the shape of all the others."""
     fill_markets(markets, seeds, rows)
     for row, seed in _which(markets, seeds, rows):
         prices, walks = markets.prices[row], ~markets.reverting[row]
         noise = 1.0 + np.random.default_rng(seed).normal(0.0, 0.12, prices.shape)
         prices[walks] = np.maximum(1, np.rint(prices[:, :1] * noise))[walks]
+
+
+def no_walks(markets: Markets, seeds: NDArray[np.int64], rows: Rows = None) -> None:
+    walks_that_revert(markets, seeds, rows)
+    for row, _ in _which(markets, seeds, rows):
         markets.reverting[row] = True
 
 
@@ -215,6 +221,11 @@ def _moody() -> Any:
             World(fill=no_walks),
             {"crossings_tell_walks", "everything_earns_less", "walks_lose"},
             id="no item walks",
+        ),
+        pytest.param(
+            World(fill=walks_that_revert),
+            {"crossings_tell_walks", "walks_lose"},
+            id="walks revert",
         ),
         pytest.param(World(rules=RULES._replace(tax=0.2)), {"plain_mean"}, id="TAX 0.2"),
         pytest.param(
