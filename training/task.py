@@ -69,7 +69,7 @@ class Plan:
         if self.steps is not None:
             check_int("steps", self.steps, 1, MOST_STEPS)
         check_int("envs", self.envs, 2, MOST_ENVS)
-        check_int("group", self.group, 1, self.envs)
+        check_int("group", self.group, 1)
         if self.envs % self.group:
             raise InputError(f"envs must be a multiple of {self.group}; got {self.envs}")
         for name in ("n_steps", "epochs", "width", "rollouts", "threads"):

@@ -279,11 +279,12 @@ def served_seeds(
     sizes = check_sizes(num_items, visible, held_out)
     found, upto = _served.get(sizes, (np.empty(0, np.int64), SEED_BASE))
     while len(found) < count:
-        if upto + _BLOCK > TRAIN_LOW:
+        block = min(max(_BLOCK, count - len(found)), _SEARCH)
+        if upto + block > TRAIN_LOW:
             raise InputError(f"task must be 0..{len(found) - 1}; got {count - 1}")
-        seeds = np.arange(upto, upto + _BLOCK)
+        seeds = np.arange(upto, upto + block)
         viable = plain_returns(build_markets(seeds, *sizes)) > 0.0
-        found, upto = np.concatenate([found, seeds[viable]]), upto + _BLOCK
+        found, upto = np.concatenate([found, seeds[viable]]), upto + block
         if upto - (found[-1] if len(found) else SEED_BASE) > _SEARCH:
             raise _none_viable(upto - _SEARCH, *sizes)
         _served[sizes] = (found, upto)
