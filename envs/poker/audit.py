@@ -27,6 +27,7 @@ from ..rng import below
 from .betting import FOLD, bounds, cards_on_board
 from .cards import CARDS, bit_of, value_of
 from .playback import Playback
+from .showdown import next_level
 from .state import Row
 from .tables import Table
 
@@ -104,14 +105,8 @@ def showdown_losses(s: Row, won: NDArray[np.int64], losses: NDArray[np.float64])
     players = i64(s["players"])
     losses[:] = 0.0
     floor = 0
-    while True:
-        level = 0
-        for p in range(players):
-            paid = i64(s["paid"][p])
-            if not s["folded"][p] and paid > floor and (level == 0 or paid < level):
-                level = paid
-        if level == 0:
-            break
+    level = next_level(s, 0)
+    while level > 0:
         pot = 0
         for p in range(players):
             pot += max(0, min(i64(s["paid"][p]), level) - floor)
@@ -119,6 +114,7 @@ def showdown_losses(s: Row, won: NDArray[np.int64], losses: NDArray[np.float64])
             if not s["folded"][p] and s["paid"][p] >= level:
                 losses[p] += equity(s, p, level, 5, 0) * pot
         floor = level
+        level = next_level(s, floor)
     for p in range(players):
         if not s["folded"][p]:
             losses[p] -= won[p]

@@ -40,6 +40,17 @@ def return_uncalled(s: Row) -> None:
 
 
 @kernel
+def next_level(s: Row, floor: int) -> int:
+    """Up to where the pot above ``floor`` reaches: the least that a live seat put in; 0 if none."""
+    level = 0
+    for p in range(s["players"]):
+        paid = i64(s["paid"][p])
+        if not s["folded"][p] and paid > floor and (level == 0 or paid < level):
+            level = paid
+    return level
+
+
+@kernel
 def settle(s: Row) -> None:
     """Pay the pots into ``stacks`` once betting is over; ``paid`` stays what each seat put in.
 
@@ -56,11 +67,7 @@ def settle(s: Row) -> None:
             s["strength"][p] = hand_value(s, p) if live > 1 else 0
     floor = 0
     while True:
-        level = 0
-        for p in range(players):
-            paid = i64(s["paid"][p])
-            if not s["folded"][p] and paid > floor and (level == 0 or paid < level):
-                level = paid
+        level = next_level(s, floor)
         if level == 0:
             return
         pot = 0
