@@ -140,7 +140,7 @@ def _policy(name: str) -> Policy:
         return POLICIES[name]
     from ..envs.seats import parse_seat
 
-    parse_seat(name, POLICIES)
+    parse_seat(name, POLICIES, ["policy", "sb3"])
     from ..training.grand_exchange import policy_named
 
     return policy_named(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -34,6 +34,10 @@ class Policy(Protocol):
         ...
 
 
+Kind: TypeAlias = Literal["policy", "sb3", "llm"]
+KINDS: tuple[Kind, ...] = ("policy", "sb3", "llm")
+
+
 @dataclass(frozen=True)
 class Seat:
     """A parsed seat name: a scripted policy, a Stable-Baselines3 model or a chat endpoint.
@@ -42,30 +46,37 @@ class Seat:
     but for an endpoint.
     """
 
-    kind: Literal["policy", "sb3", "llm"]
+    kind: Kind
     name: str
     url: str = ""
 
 
-def parse_seat(text: str, policies: Iterable[str]) -> Seat:
-    """Read ``NAME``, ``sb3:PATH`` or ``llm:MODEL@URL``; ``policies`` are the game's names.
+def parse_seat(text: str, policies: Iterable[str], kinds: Sequence[Kind] = KINDS) -> Seat:
+    """Read ``NAME``, ``sb3:PATH`` or ``llm:MODEL@URL``.
+
+    ``policies`` are the game's names; ``kinds``, what may sit where the seat is named.
 
     Raises:
-        InputError: for an unknown name, an empty path, or a URL that is not http(s).
+        InputError: for an unknown name, an empty path, a URL that is not http(s), or a kind of seat
+            that may not sit here.
     """
-    kind, colon, rest = text.partition(":")
-    if colon and kind == "sb3":
+    prefix, _, rest = text.partition(":")
+    if text.startswith("sb3:"):
         if not rest:
             raise InputError(f"seat {text!r}: sb3:PATH needs a path")
-        return Seat("sb3", rest)
-    if colon and kind == "llm":
+        seat = Seat("sb3", rest)
+    elif text.startswith("llm:"):
         endpoint = re.fullmatch(r"(\S+)@(https?://[^/\s]\S*)", rest)
         if endpoint is None:
             raise InputError(f"seat {text!r}: expected llm:MODEL@URL with an http or https URL")
-        return Seat("llm", endpoint[1], endpoint[2])
-    known = sorted(policies)
-    if text not in known:
-        raise InputError(
-            f"seat {text!r}: no such policy; known: {', '.join(known)}, sb3:PATH, llm:MODEL@URL"
-        )
-    return Seat("policy", text)
+        seat = Seat("llm", endpoint[1], endpoint[2])
+    else:
+        seat = Seat("policy", text)
+    names = sorted(policies)
+    forms = {"policy": ", ".join(names), "sb3": "sb3:PATH", "llm": "llm:MODEL@URL"}
+    known = ", ".join(forms[kind] for kind in kinds)
+    if seat.kind not in kinds:
+        raise InputError(f"seat {text!r}: no {prefix} seat here; known: {known}")
+    if seat.kind == "policy" and text not in names:
+        raise InputError(f"seat {text!r}: no such policy; known: {known}")
+    return seat

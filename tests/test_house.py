@@ -139,3 +139,7 @@ def test_seat_grammar() -> None:
     ):
         with pytest.raises(InputError, match="seat "):
             parse_seat(text, ["reference"])
+    with pytest.raises(InputError, match=r"no sb3 seat here; known: reference$"):
+        parse_seat("sb3:m.zip", ["reference"], ["policy"])
+    with pytest.raises(InputError, match=r"no such policy; known: reference, sb3:PATH$"):
+        parse_seat("nobody", ["reference"], ["policy", "sb3"])

@@ -321,7 +321,7 @@ def test_unknown_and_unreadable_policies_are_named(tmp_path: Path) -> None:
     for name, message in (
         ("nobody", "no such policy; known: "),
         ("informed", "no such policy"),
-        ("llm:m@http://localhost/v1", "cannot be graded here"),
+        ("llm:m@http://localhost/v1", "no llm seat here; known: "),
         (f"sb3:{tmp_path / 'missing.zip'}", "missing.zip: no such file"),
         (f"sb3:{tmp_path}", "no such file"),
         (f"sb3:{rubbish}", "rubbish.zip cannot be read"),

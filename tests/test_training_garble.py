@@ -239,7 +239,7 @@ def test_wrong_input_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFix
     broken.write_bytes(b"no zip")
     cases: list[tuple[str, Any]] = [
         ("no such policy; known: broker", lambda: policy_named("nobody")),
-        ("a language model cannot be graded", lambda: policy_named("llm:m@http://localhost/v1")),
+        ("no llm seat here; known: broker", lambda: policy_named("llm:m@http://localhost/v1")),
         ("no such file", lambda: load_policy(tmp_path / "none.zip")),
         ("cannot be read", lambda: load_policy(broken)),
         ("trained on something else: observations", lambda: load_policy(other)),

@@ -34,11 +34,7 @@ def named(text: str, policies: Mapping[str, Policy], load: Callable[[str], Polic
     """The policy that a seat's name means: a scripted one, or ``load`` of ``sb3:PATH``.
 
     Raises:
-        InputError: for an unknown name, a language model, or a model that cannot be loaded.
+        InputError: for an unknown name, a chat endpoint, or a model that cannot be loaded.
     """
-    seat = parse_seat(text, policies)
-    if seat.kind == "policy":
-        return policies[seat.name]
-    if seat.kind == "sb3":
-        return load(seat.name)
-    raise InputError(f"seat {text!r}: a language model cannot be graded here")
+    seat = parse_seat(text, policies, ["policy", "sb3"])
+    return policies[seat.name] if seat.kind == "policy" else load(seat.name)
