@@ -219,7 +219,7 @@ def test_the_command_trains_and_grades(tmp_path: Path, capsys: pytest.CaptureFix
     out, report = tmp_path / "run", tmp_path / "report.json"
     assert main(["train", "garble", "--steps", "200", "--envs", "16", "--out", str(out)]) == 0
     said = capsys.readouterr()
-    assert "training on garble (quoter +1.198, shark +1.783)" in said.err
+    assert "training on garble (quoter 1.198, shark 1.783)" in said.err
     assert "garble: 400 evaluation seeds" in said.out
     assert re.search(r"\nagent (beats|does not beat) shark: [+-]\d", said.out)
     assert said.out.splitlines()[-1].endswith("learning_curve.png, chairs.png, tensorboard/")

@@ -84,4 +84,4 @@ class Progress:
         return self.console.width >= 110
 
     def _text(self, score: float) -> str:
-        return f"{100.0 * score:+.1f}%" if self.unit == "return" else f"{score:+.3f}"
+        return f"{100.0 * score:+.1f}%" if self.unit == "return" else f"{score:.3f}"

@@ -41,10 +41,10 @@ class Figure:
     n: int
     unit: Unit = "return"
 
-    def text(self, signed: bool = True) -> str:
+    def text(self, difference: bool = False) -> str:
         """The mean and the interval's half-width, as a reader wants them."""
         scale, mark = (1.0, "") if self.unit == "score" else (100.0, "%")
-        sign = "+" if signed else ""
+        sign = "+" if difference or self.unit != "score" else ""
         half = scale * (self.high - self.low) / 2.0
         return f"{scale * self.value:{sign}.2f}{mark} ± {half:.2f}"
 
@@ -137,7 +137,11 @@ def show(console: Console, title: str, comparison: Comparison) -> None:
 
     agent = comparison.agent
     rows = [
-        (one.name, one.text(), "" if one.name == agent else comparison.lead(one.name).text())
+        (
+            one.name,
+            one.text(),
+            "" if one.name == agent else comparison.lead(one.name).text(difference=True),
+        )
         for one in sorted(comparison.figures, key=lambda f: f.value)
     ]
     if not console.is_terminal:
