@@ -51,6 +51,9 @@ def train(
     show(console, f"{game}: {comparison.of('agent').n:,} {task.seeds['split']} seeds", comparison)
     lead = comparison.lead(task.target)
     verdict = "beats" if lead.low > 0.0 else "does not beat"
-    console.print(f"agent {verdict} {task.target}: {lead.text()} (paired, 95%)", highlight=False)
+    console.print(
+        f"agent {verdict} {task.target}: {lead.text(difference=True)} (paired, 95%)",
+        highlight=False,
+    )
     made = ", ".join(["model.zip", "results.json", *task.made, "tensorboard/"])
     console.print(f"{out}: {made}", highlight=False, markup=False, soft_wrap=True)
