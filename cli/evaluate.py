@@ -15,6 +15,9 @@ def evaluate(
     game: Annotated[str, typer.Argument(help=f"One of: {', '.join(GAMES)}.")],
     policy: Annotated[str, typer.Option(help="NAME or sb3:PATH.")],
     seeds: Annotated[int, typer.Option(help=f"How many, 2..{MOST_SEEDS}.")] = 1_000,
+    others: Annotated[
+        str | None, typer.Option(help="garble: who holds the other four chairs (quoter).")
+    ] = None,
     json: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
 ) -> None:
     """Grade a policy, seed by seed, against the game's yardsticks."""
@@ -24,6 +27,8 @@ def evaluate(
     if game not in GAMES:
         raise InputError(f"game must be one of: {', '.join(GAMES)}; got {game!r}")
     check_int("seeds", seeds, 2, MOST_SEEDS)
+    if others is not None and game != "garble":
+        raise InputError(f"--others goes with garble; {game} has one seat")
     check_outputs([json])
     from rich.console import Console
 
@@ -32,10 +37,13 @@ def evaluate(
     from ..training.results import compare, report, show
 
     decide = POLICIES[game](policy)
-    task = TASKS[game][0](seeds)
+    task = TASKS[game][0](seeds) if others is None else TASKS[game][0](seeds, others)
     scores = task.rivals() | {policy: task.returns(decide)}
     comparison = compare(policy, scores, str(task.seeds["split"]), task.unit)
     if json is not None:
         config = {"policy": policy, "seeds": seeds}
+        if others is not None:
+            config["others"] = others
         write_json(json, report("evaluate", game, config, task.seeds, comparison))
-    show(Console(), f"{game}: {seeds:,} {task.seeds['split']} seeds", comparison)
+    among = "" if others is None else f" among four of {others}"
+    show(Console(), f"{game}: {seeds:,} {task.seeds['split']} seeds{among}", comparison)

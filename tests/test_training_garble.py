@@ -230,6 +230,11 @@ def test_the_command_trains_and_grades(tmp_path: Path, capsys: pytest.CaptureFix
     jsonschema.validate(result, json.loads(SCHEMA_FILE.read_text()))
     leads = {one["name"]: one["low"] for one in result["differences"]}
     assert leads["broker - shark"] > 0.0
+    assert main([*graded, "broker", "--others", "shark"]) == 0
+    among_sharks = json.loads(report.read_text())
+    jsonschema.validate(among_sharks, json.loads(SCHEMA_FILE.read_text()))
+    assert among_sharks["config"]["others"] == "shark"
+    assert among_sharks["figures"] != result["figures"]
 
 
 def test_wrong_input_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,6 +259,8 @@ def test_wrong_input_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFix
         assert "\n" not in str(caught.value)
     for arguments, message in (
         (["evaluate", "garble", "--policy", "nobody"], "seat 'nobody': no such policy"),
+        (["evaluate", "garble", "--policy", "shark", "--others", "me"], "others must be one of"),
+        (["evaluate", "grand-exchange", "--policy", "plain", "--others", "plain"], "one seat"),
         (["evaluate", "garble", "--policy", f"sb3:{other}"], "trained on something else"),
         (["train", "garble", "--out", "x", "--envs", "1"], "envs must be 2..65536; got 1"),
     ):
