@@ -89,12 +89,12 @@ def save(path: str | os.PathLike[str], replay: Replay) -> None:
     write_json(path, check(replay))
 
 
-def load(path: str | os.PathLike[str]) -> Replay:
-    """Read a replay and check its envelope and digest (not the rules: see ``verify``).
+def load(path: str | os.PathLike[str], verify: Callable[[Replay], None]) -> Replay:
+    """Read a replay, check its envelope and digest, and then the rules by a game's ``verify``.
 
     Raises:
         InputError: if there is no such file, it is too large, no JSON or no replay, or its digest
-            is not that of its content.
+            or a derived field is not that of its content.
     """
     try:
         with Path(path).open("rb") as stream:
@@ -104,11 +104,16 @@ def load(path: str | os.PathLike[str]) -> Replay:
         raise InputError(f"cannot read {path}: {reason}") from None
     if len(data) > MAX_BYTES:
         raise InputError(f"{path}: a replay has at most {MAX_BYTES} bytes; this file has more")
-    return loads(data, str(path))
+    replay = loads(data, str(path))
+    try:
+        verify(replay)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return replay
 
 
 def loads(data: bytes, name: str = "replay") -> Replay:
-    """``load`` of bytes; ``name`` is what an error calls them."""
+    """Read a replay from bytes, rules unverified; ``name`` is what an error calls them."""
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:

@@ -19,7 +19,7 @@ from ..envs.seeds import SEED_BASE, TRAIN_HIGH, TRAIN_LOW
 from .episodes import fingerprint
 from .garble_hidden import leaks
 from .garble_world import ROWS, Played, World, measure, unlike_rows
-from .probe import Verdict, interval, judge, paired
+from .probe import Verdict, interval, judge, none_of, paired
 from .report import Figure, Report, figure
 
 SEEDS = 1_000
@@ -209,14 +209,11 @@ def _shark_lines(tables: dict[str, Played]) -> list[Verdict]:
             SHARK_PAYS,
             detail="shark minus quoter in every chair, paired by seed",
         ),
-        judge(
+        none_of(
             "shield_holds",
             sum(int(played.misheard.sum()) for played in shielded),
-            "value = threshold",
-            0,
             settled,
-            detail="deals settled misheard where all say every field twice",
-            unit="count",
+            "deals settled misheard where all say every field twice",
         ),
         judge(
             "shield_stops_sharks",
@@ -262,43 +259,31 @@ def _rule_lines(tables: dict[str, Played]) -> list[Verdict]:
     off += int((abs(np.diff(walk, axis=1)) > 1).sum())
     episodes = sum(int(played.episodes.sum()) for played in tables.values())
     return [
-        judge(
+        none_of(
             "prices_in_range",
             off,
-            "value = threshold",
-            0,
             walk.size,
-            detail=f"prices outside {PRICES[0]}..{PRICES[1]}, first prices outside"
+            f"prices outside {PRICES[0]}..{PRICES[1]}, first prices outside"
             f" {FIRST_PRICE[0]}..{FIRST_PRICE[1]}, moves of more than 1; {MAX_TURNS} turns",
-            unit="count",
         ),
-        judge(
+        none_of(
             "holding_scores_one",
             int((silence.scores != 1.0).sum()),
-            "value = threshold",
-            0,
             silence.scores.size,
-            detail="silent seats whose score is not exactly 1",
-            unit="count",
+            "silent seats whose score is not exactly 1",
         ),
-        judge(
+        none_of(
             "rewards_sum_to_score",
             sum(int(played.misscored.sum()) for played in tables.values()),
-            "value = threshold",
-            0,
             SEATS * episodes,
-            detail="seats whose rewards do not sum to portfolio / hold less 1",
-            unit="count",
+            "seats whose rewards do not sum to portfolio / hold less 1",
         ),
-        judge(
+        none_of(
             "conserved",
             sum(int(played.broken.sum()) for played in tables.values()),
-            "value = threshold",
-            0,
             episodes,
-            detail="turns on which cash or units are made or lost, or a holding or a meter leaves"
+            "turns on which cash or units are made or lost, or a holding or a meter leaves"
             " its range",
-            unit="count",
         ),
     ]
 
@@ -325,42 +310,33 @@ def _seeds_line(world: World, served: NDArray[np.int64]) -> Verdict:
     shared = np.isin(np.concatenate(keys), np.concatenate(graded))
     outside = (training < TRAIN_LOW) | (training >= TRAIN_HIGH)
     beyond = (served < SEED_BASE) | (served >= TRAIN_LOW)
-    return judge(
+    return none_of(
         "seeds_disjoint",
         int((outside | shared).sum()) + int(beyond.sum()),
-        "value = threshold",
-        0,
         len(training),
-        detail=f"training episodes that are served too, or whose seed is not in {TRAIN_LOW}.."
+        f"training episodes that are served too, or whose seed is not in {TRAIN_LOW}.."
         f"{TRAIN_HIGH - 1}, and served seeds that are not before that",
-        unit="count",
     )
 
 
 def _hidden_line(world: World) -> Verdict:
     found, compared = leaks(world, SEED_BASE + np.arange(_WATCHED))
-    return judge(
+    return none_of(
         "hidden_stays_hidden",
         found,
-        "value = threshold",
-        0,
         compared,
-        detail="observations, masks and rewards that change with other seats' holdings, contracts"
+        "observations, masks and rewards that change with other seats' holdings, contracts"
         " and airtime, later prices and bursts, or lines not heard",
-        unit="count",
     )
 
 
 def _scalar_line(world: World) -> Verdict:
     unlike, compared = unlike_rows(world, SEED_BASE + np.arange(_ROWS))
-    return judge(
+    return none_of(
         "row_is_scalar",
         unlike,
-        "value = threshold",
-        0,
         compared,
-        detail="observations, infos and rewards of the scalar environment that are not the row's",
-        unit="count",
+        "observations, infos and rewards of the scalar environment that are not the row's",
     )
 
 
@@ -369,14 +345,11 @@ def _repeat_line(world: World, seeds: NDArray[np.int64], tables: dict[str, Playe
         fingerprint({name: played.digest() for name, played in measured.items()})
         for measured in (tables, measure(world, seeds))
     )
-    return judge(
+    return none_of(
         "scores_repeat",
         int(first != again),
-        "value = threshold",
-        0,
         len(seeds),
-        detail=f"everything measured twice, the same bytes: sha256 {first[:16]}",
-        unit="count",
+        f"everything measured twice, the same bytes: sha256 {first[:16]}",
     )
 
 

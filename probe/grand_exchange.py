@@ -25,7 +25,7 @@ from ..envs.grand_exchange.vector import GrandExchangeVector
 from ..envs.seeds import SEED_BASE, TRAIN_LOW
 from .episodes import fingerprint
 from .grand_exchange_world import ROWS, Split, Spy, World, measure
-from .probe import LEVEL, Verdict, interval, judge, paired
+from .probe import LEVEL, Verdict, interval, judge, none_of, paired
 from .report import Report, figure
 
 SEEDS = 1_000
@@ -240,14 +240,11 @@ def _served_line(served: Split, unfiltered: Split) -> Verdict:
     """The tasks against the viable baskets among the first n, which are the first tasks."""
     viable = unfiltered.seeds[unfiltered.returns["plain"] > 0.0]
     wrong = int((served.seeds[: len(viable)] != viable).sum())
-    return judge(
+    return none_of(
         "served_in_order",
         wrong + len(served.seeds) - len(np.unique(served.seeds)),
-        "value = threshold",
-        0,
         len(served.seeds),
-        detail="tasks that are not the next viable basket, or serve one twice",
-        unit="count",
+        "tasks that are not the next viable basket, or serve one twice",
     )
 
 
@@ -268,15 +265,12 @@ def _seeds_line(world: World, served: Split) -> Verdict:
     inside = (training >= SEED_BASE) & (training < TRAIN_LOW)
     shared = inside | np.isin(training, served.seeds)
     outside = (served.seeds < SEED_BASE) | (served.seeds >= TRAIN_LOW)
-    return judge(
+    return none_of(
         "seeds_disjoint",
         int(shared.sum()) + int(outside.sum()),
-        "value = threshold",
-        0,
         len(training),
-        detail=f"training draws among the served or in {SEED_BASE}..{TRAIN_LOW - 1}, and served"
+        f"training draws among the served or in {SEED_BASE}..{TRAIN_LOW - 1}, and served"
         " baskets outside of it",
-        unit="count",
     )
 
 
@@ -304,15 +298,12 @@ def _observation_line(world: World) -> Verdict:
                 or _fingerprint(seen, row) != _fingerprint(other, row)
                 for row in range(_WATCHED)
             )
-    return judge(
+    return none_of(
         "observation_public",
         leaks,
-        "value = threshold",
-        0,
         compared,
-        detail="observations that are not the public window, or that change with what is hidden:"
+        "observations that are not the public window, or that change with what is hidden:"
         " later ticks, who reverts, anchors, seeds",
-        unit="count",
     )
 
 
@@ -356,27 +347,21 @@ def _generator_line(world: World) -> Verdict:
         for row in range(len(markets))
     )
     found = hashlib.sha256("".join(digests).encode()).hexdigest()
-    return judge(
+    return none_of(
         "generator_digest",
         int(found != FOUNDING),
-        "value = threshold",
-        0,
         len(markets),
-        detail=f"baskets {FOUNDING_SEEDS[0]}..{FOUNDING_SEEDS[-1]} are the founding generator's:"
+        f"baskets {FOUNDING_SEEDS[0]}..{FOUNDING_SEEDS[-1]} are the founding generator's:"
         f" sha256 {found[:16]}",
-        unit="count",
     )
 
 
 def _repeat_line(world: World, count: int, served: Split) -> Verdict:
     first = served.digest()
     again = measure(world, "task", np.arange(count)).digest()
-    return judge(
+    return none_of(
         "scores_repeat",
         int(first != again),
-        "value = threshold",
-        0,
         count,
-        detail=f"everything measured twice, the same bytes: sha256 {first[:16]}",
-        unit="count",
+        f"everything measured twice, the same bytes: sha256 {first[:16]}",
     )

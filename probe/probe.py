@@ -118,6 +118,11 @@ def judge(
     )
 
 
+def none_of(name: str, count: int, n: int, detail: str) -> Verdict:
+    """A line that holds if ``count`` is 0: of ``n`` cases, none is what ``detail`` says."""
+    return judge(name, count, "value = threshold", 0, n, detail=detail, unit="count")
+
+
 def interval(
     data: NDArray[np.float64] | Sequence[NDArray[np.float64]],
     statistic: Callable[..., Any] = np.mean,
@@ -231,45 +236,28 @@ def gate(
         ours, theirs = pair.reference, pair.baseline
         distinct = pair.distinct
         lines += [
-            judge(
+            none_of(
                 "resets_repeat",
                 pair.unlike_resets,
-                "value = threshold",
-                0,
                 len(listed),
-                detail="seeds whose first observation differed between two resets",
-                unit="count",
+                "seeds whose first observation differed between two resets",
             ),
-            judge(
+            none_of(
                 "episodes_repeat",
                 pair.unlike_replays,
-                "value = threshold",
-                0,
                 pair.replays,
-                detail="seeds on which the same actions gave another episode",
-                unit="count",
+                "seeds on which the same actions gave another episode",
             ),
-            judge(
+            none_of(
                 "episodes_end",
                 pair.endless,
-                "value = threshold",
-                0,
                 2 * len(listed),
-                detail=f"episodes still running after {max_steps:,} steps",
-                unit="count",
+                f"episodes still running after {max_steps:,} steps",
             ),
         ]
     lost = int((~np.isfinite(ours)).sum() + (~np.isfinite(theirs)).sum())
     lines += [
-        judge(
-            "scores_finite",
-            lost,
-            "value = threshold",
-            0,
-            2 * len(listed),
-            detail="scores that are NaN or infinite",
-            unit="count",
-        ),
+        none_of("scores_finite", lost, 2 * len(listed), "scores that are NaN or infinite"),
         judge(
             "seeds_matter",
             float(distinct > 1),

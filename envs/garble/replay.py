@@ -166,12 +166,7 @@ def load(path: str | os.PathLike[str]) -> Replay:
     Raises:
         InputError: naming the file and what is wrong with it.
     """
-    replay = envelope.load(path)
-    try:
-        verify(replay)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    return replay
+    return envelope.load(path, verify)
 
 
 def verify(replay: Replay) -> None:
