@@ -374,10 +374,7 @@ def _build(
         volume = mt.uniform(words, _TABLE[tier, 2], _TABLE[tier, 3])
         steps = 2 * ticks + 1 if reverting[i] else ticks
         draws = z[: steps + ticks]
-        if exact:
-            mt.gauss(words, pair, draws)
-        else:
-            quick.gauss(words, pair, draws)
+        mt.gauss(words, pair, draws, exact)
         if reverting[i]:
             spread = _TABLE[tier, 4]
             shock = spread * math.sqrt(1.0 - PHI * PHI)

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import kernel
-from .mt19937 import Pair, Words, draw_pairs
 
 GUARD = 1e-10
 """Relative distance to the border between two integers under which a market is built anew."""
@@ -29,7 +28,7 @@ _SQRT2 = math.sqrt(2.0)
 
 
 @kernel
-def _radii(u: NDArray[np.float64]) -> None:
+def radii(u: NDArray[np.float64]) -> None:
     """``sqrt(-2 log u)`` in place, 0 < u <= 1: exponent and mantissa apart, then 2 atanh."""
     bits = u.view(np.int64)
     for k in range(len(u)):
@@ -55,7 +54,7 @@ def _radii(u: NDArray[np.float64]) -> None:
 
 
 @kernel
-def _turns(
+def turns(
     turn: NDArray[np.float64], cosine: NDArray[np.float64], sine: NDArray[np.float64]
 ) -> None:
     """Cosine and sine of ``2 pi turn``, 0 <= turn < 1: Taylor series in the nearest quadrant."""
@@ -84,32 +83,6 @@ def _turns(
         b = c if odd else s
         cosine[k] = -a if quadrant == 1.0 or quadrant == 2.0 else a
         sine[k] = -b if quadrant == 2.0 or quadrant == 3.0 else b
-
-
-@kernel
-def gauss(words: Words, pair: Pair, out: NDArray[np.float64]) -> None:
-    """``mt19937.gauss`` to within 1e-14: the same draws, the same state after."""
-    start = 0
-    if len(out) and pair[1] != 0.0:
-        out[0] = pair[0]
-        pair[1] = 0.0
-        start = 1
-    pairs = (len(out) - start + 1) // 2
-    turn = np.empty(pairs)
-    radius = np.empty(pairs)
-    cosine = np.empty(pairs)
-    sine = np.empty(pairs)
-    draw_pairs(words, turn, radius)
-    _radii(radius)
-    _turns(turn, cosine, sine)
-    whole = (len(out) - start) // 2
-    for k in range(whole):
-        out[start + 2 * k] = cosine[k] * radius[k]
-        out[start + 2 * k + 1] = sine[k] * radius[k]
-    if pairs > whole:
-        out[len(out) - 1] = cosine[whole] * radius[whole]
-        pair[0] = sine[whole] * radius[whole]
-        pair[1] = 1.0
 
 
 @kernel
