@@ -164,6 +164,7 @@ def test_rendering_a_batch_is_rendering_each_row() -> None:
 
 
 def test_record_video(tmp_path: Path) -> None:
+    pytest.importorskip("moviepy", reason="wager[video]")
     env = GrandExchange(render_mode="rgb_array", decision_interval=15)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
