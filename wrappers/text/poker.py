@@ -1,0 +1,287 @@
+"""Poker as text; see the package for the interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...envs.poker.betting import CALL, FOLD
+from ...envs.poker.cards import NO_CARD, name
+from ...envs.poker.env import PokerEnv
+from ...envs.poker.match import REWARDS
+from ...envs.poker.replay import TALK
+from ...envs.poker.scene import told
+from ...envs.poker.tables import HOLDEM, Table
+from ...envs.rng import below
+from .blocks import Block, Kind, prompt, tell
+from .poker_rules import rules
+from .reply import ReplyError, compact, find_object, member, quoted, shown, string, whole, word
+
+FALLBACK = "house"
+"""Plays for a seat whose reply was ill-formed twice."""
+
+ALIASES = (
+    *("Alder", "Aspen", "Birch", "Cedar", "Elm", "Hazel"),
+    *("Juniper", "Laurel", "Linden", "Maple", "Rowan", "Willow"),
+)
+"""The pool that a match draws its seats' names from."""
+
+_ALIAS_STREAM = 64  # far from the streams of the engine
+STREETS = {True: ("preflop", "flop", "turn", "river"), False: ("first round", "second round")}
+_WAGERS = ("bet", "raise")
+_ALL_IN = ("allin", "all-in", "all in", "all_in")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """An action of ``PokerEnv`` and the line said with it, at most 120 runes; "" for none."""
+
+    action: int
+    say: str = ""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A line of table talk: the street it was said on, who said it, what."""
+
+    street: int
+    alias: str
+    text: str
+
+
+@dataclass(frozen=True)
+class View:
+    """What a seat knows: the env's fields (``seen``), names by position, the talk of this hand.
+
+    ``alias`` is the seat's own name, ``to_act`` whether it is its turn, ``reward`` the env's kind.
+    """
+
+    table: Table
+    reward: str
+    seen: Mapping[str, NDArray[Any]]
+    alias: str
+    aliases: tuple[str, ...]
+    talk: tuple[Said, ...]
+    to_act: bool
+
+    def number(self, field: str) -> int:
+        """A field of one number."""
+        return int(self.seen[field][0])
+
+    @property
+    def raise_to(self) -> tuple[int, int]:
+        """Least and most to bet or raise to; 0, 0 if barred."""
+        least, most = self.seen["raise_to"].tolist()
+        return least, most
+
+
+class Scribe:
+    """Keeps the names and the table talk of one match of ``env``, from its reset on."""
+
+    def __init__(self, env: Any) -> None:
+        self.env: PokerEnv = env.unwrapped
+        self.aliases = draw_aliases(np.uint64(self.env.row["key"]), self.env.table.seats)
+        self._hand = -1
+        self._talk: list[Said] = []
+
+    def note(self, decision: Decision) -> None:
+        """Take down what the seat to act says; before the env steps."""
+        row = self.env.row
+        if row["hand"] != self._hand:
+            self._hand, self._talk = int(row["hand"]), []
+        if decision.say:
+            seat = self.env.possible_agents.index(self.env.agent_selection)
+            text = clean_talk(decision.say)
+            self._talk.append(Said(int(row["street"]), self.aliases[seat], text))
+
+    def view(self, agent: str) -> View:
+        """What ``agent`` knows now."""
+        env, row = self.env, self.env.row
+        told_now = env.observe(agent)
+        talk = tuple(self._talk) if row["hand"] == self._hand else ()
+        return View(
+            env.table,
+            REWARDS[env.reward_kind],
+            told_now["observation"],
+            self.aliases[env.possible_agents.index(agent)],
+            tuple(self.aliases[seat] for seat in row["seat_at"][: row["players"]].tolist()),
+            talk,
+            bool(told_now["action_mask"].any()),
+        )
+
+
+def draw_aliases(key: np.uint64, seats: int) -> tuple[str, ...]:
+    """The name of each seat in the match of this key; whoever plays, and wherever it sits."""
+    pool = list(ALIASES)
+    return tuple(pool.pop(below(key, _ALIAS_STREAM, k, len(pool))) for k in range(seats))
+
+
+def same_hand(view: View, since: View) -> bool:
+    """Whether two views of a seat are of one hand, and so of one conversation."""
+    return view.number("hand") == since.number("hand")
+
+
+def system_prompt(view: View, operator: str = "") -> str:
+    """The rules of the view's table, and the operator's guidance in a block below them.
+
+    Raises:
+        InputError: if the guidance is longer than 4,000 runes.
+    """
+    return prompt(rules(view.table, view.reward), operator)
+
+
+def describe(view: View, since: View | None = None) -> str:
+    """What the seat knows; of what ``since``, an earlier view of this hand, told, only the news."""
+    return tell(_blocks(view), () if since is None else _blocks(since))
+
+
+def parse(reply: object, view: View) -> Decision:
+    """Read a reply of ``{"action", "amount", "say"}``.
+
+    Raises:
+        ReplyError: if it is no legal decision.
+    """
+    found = find_object(reply)
+    kind = word(member(found, "action"))
+    spoken = found.get("say")
+    say = "" if spoken is None else clean_talk(string(spoken, "say"))
+    if not view.to_act:
+        raise ReplyError("illegal", "It is not your turn.")
+    price = view.number("to_call")
+    least, most = view.raise_to
+    if kind in _ALL_IN:
+        return Decision(most + 1 if most else CALL, say)
+    if kind == "fold":
+        return Decision(FOLD if price else CALL, say)
+    if kind == "call" or (kind == "check" and not price):
+        return Decision(CALL, say)
+    if kind in _WAGERS and least:
+        amount = found.get("amount")
+        if amount is None and least == most:
+            return Decision(least + 1, say)
+        return Decision(whole(amount, "amount", least, most) + 1, say)
+    given = "" if kind in ("check", *_WAGERS) else f" got {shown(found['action'])};"
+    raise ReplyError("illegal", f'"action" is not legal;{given} you may {_legal(view)}.')
+
+
+def salvage(reply: object, view: View) -> tuple[Decision | None, int]:
+    """Nothing of an ill-formed reply is kept: ``FALLBACK`` plays."""
+    return None, 0
+
+
+def decision_of(action: int, view: View) -> Decision:
+    """An action of the env as a decision, in silence."""
+    return Decision(int(action))
+
+
+def action_of(decision: Decision, view: View) -> int:
+    """The action of the env."""
+    return decision.action
+
+
+def format_action(decision: Decision, view: View) -> str:
+    """The reply that ``parse`` reads as this decision."""
+    price, amount = view.number("to_call"), None
+    if decision.action == FOLD:
+        kind = "fold"
+    elif decision.action == CALL:
+        kind = "call" if price else "check"
+    else:
+        kind = "raise" if view.seen["bets"].any() else "bet"
+        amount = decision.action - 1
+    return compact({"action": kind, "amount": amount, "say": decision.say})
+
+
+def clean_talk(text: str) -> str:
+    """What goes out of a line of talk: 120 runes, lone surrogates as U+FFFD."""
+    return string(text, "say")[:TALK]
+
+
+def _legal(view: View) -> str:
+    """The legal decisions in words."""
+    price = view.number("to_call")
+    least, most = view.raise_to
+    parts = ["fold", f"call {price}"] if price else ["check"]
+    if least:
+        verb = "raise to" if view.seen["bets"].any() else "bet"
+        parts.append(f"{verb} {least}" if least == most else f"{verb} {least}..{most}")
+    return ", ".join(parts)
+
+
+def _cards(cards: Sequence[int]) -> str:
+    return " ".join(name(card) for card in cards if card != NO_CARD) or "none"
+
+
+def _blocks(view: View) -> list[Block]:
+    seen, number = view.seen, view.number
+    position, players = number("position"), number("players")
+    streets = STREETS[view.table.game == HOLDEM]
+    where = f"position {position} of {players}" if position >= 0 else "out of the hand"
+    hand, hands = seen["hand"].tolist()
+    if position < 0:
+        turn = "you are not in this hand"
+    elif not view.to_act:
+        turn = "wait, it is not your turn"
+    else:
+        turn = f"to call {number('to_call')}; you may {_legal(view)}"
+    betting = groupby(_told(view), lambda entry: entry[0])
+    return [
+        Block("Hand", (f"{hand + 1} of {hands}; you are {view.alias}, {where}",)),
+        Block("Your cards", (_cards(seen["hole"].tolist()),)),
+        Block("Board", (_cards(seen["board"].tolist()),)),
+        Block(
+            "Street",
+            (
+                f"{streets[number('street')]}, {number('wagers')} bets or raises on it;"
+                f" pot {number('pot')}",
+            ),
+        ),
+        Block("Seats", tuple(_seat(view, p) for p in range(players))),
+        Block(
+            "Betting",
+            tuple(
+                f"{street}: {alias} {words}" for street, said in betting for _, alias, words in said
+            ),
+            Kind.LOG,
+        ),
+        Block(
+            "Table talk",
+            tuple(f"{streets[s.street]}: {s.alias}: {quoted(s.text)}" for s in view.talk),
+            Kind.LOG,
+        ),
+        Block("Your turn", (turn,), Kind.NOW),
+    ]
+
+
+def _seat(view: View, p: int) -> str:
+    seen = view.seen
+    marks = [
+        (view.number("position") == p, "you"),
+        (p == 0, "button"),
+        (not seen["live"][p], "folded"),
+    ]
+    noted = ", ".join(mark for holds, mark in marks if holds)
+    return (
+        f"{p} {view.aliases[p]}{f' ({noted})' if noted else ''}: stack {seen['stacks'][p]},"
+        f" bet {seen['bets'][p]}, in pot {seen['committed'][p]}, net {seen['standings'][p]:+d}"
+    )
+
+
+def _told(view: View) -> list[tuple[str, str, str]]:
+    """The decisions of the hand: street, who, what."""
+    seen, table = view.seen, view.table
+    row = {
+        "game": table.game,
+        "players": view.number("players"),
+        "small_blind": table.small_blind,
+        "big_blind": table.big_blind,
+        "seat_at": np.arange(view.number("players")),
+        "paid": seen["committed"],
+        "stacks": seen["stacks"],
+    }
+    return [(street, view.aliases[p], words) for street, p, words in told(row, seen["history"])]
