@@ -140,7 +140,7 @@ def _describe_limit(
             at += 2 * slots[street]
             street, slot = i64(history[k, 0]), 0
         kind = i64(history[k, 2])
-        if kind != FOLD:
+        if kind != FOLD and slot < slots[street]:  # of a finished match the last is not told
             x[at + 2 * slot + (0 if kind == CALL else 1)] = 1.0
         slot += 1
 
