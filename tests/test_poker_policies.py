@@ -56,7 +56,8 @@ def play(table: str, names: list[str], matches: int, seed: int) -> tuple[Any, Po
 @pytest.mark.parametrize("name", list(POLICIES))
 def test_players_are_legal_and_say_where_they_play(name: str, table: str) -> None:
     if table not in POLICIES[name].tables:
-        with pytest.raises(InputError, match=f"{name} plays kuhn, leduc; got '{table}'"):
+        plays = ", ".join(POLICIES[name].tables)
+        with pytest.raises(InputError, match=f"{name} plays {plays}; got '{table}'"):
             make_policy(name, table)
         return
     n = TABLES[table].seats

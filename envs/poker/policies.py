@@ -1,4 +1,4 @@
-"""The scripted players: ``random``, ``rock``, ``house`` (the reference) and ``nash``.
+"""The scripted players: ``random``, ``rock``, ``house`` (the reference), ``nash`` and ``equity``.
 
 A policy reads observations alone: ``PokerEnv``'s fields with a leading batch axis. It answers with
 actions int64 (batch,), legal ones; where nobody is to act (``position`` -1) with a check.
@@ -21,6 +21,8 @@ from ..jit import i64, kernel
 from ..rng import uniform
 from ..seats import Observations, Policy
 from .betting import CALL, RAISE
+from .equity import equity_actions
+from .equity_table import preflop_order
 from .holdem_play import holdem_actions
 from .infosets import GAMES, tree
 from .limit_play import (
@@ -32,8 +34,9 @@ from .limit_play import (
     limit_lines,
 )
 from .observation import POSITION, RAISE_TO, columns
-from .tables import TABLES
+from .tables import TABLES, Table
 
+_EQUITY = 3  # after the codes of ``limit_play``
 NASH_FILE = Path(__file__).parent / "leduc_nash.json"
 
 _FIELDS = tuple(columns(TABLES["kuhn"]))
@@ -104,6 +107,34 @@ class HoldemPolicy:
 
 
 @dataclass(frozen=True)
+class EquityPolicy:
+    """The player of no-limit hold'em that reckons what each action is worth: see ``equity``."""
+
+    table: Table
+
+    def __call__(
+        self,
+        observations: Observations,
+        action_masks: NDArray[np.int8] | None,
+        rng: NDArray[np.uint64],
+    ) -> NDArray[np.int64]:
+        """Decide one action a row."""
+        seen = pack(observations)
+        actions = np.empty(len(seen), np.int64)
+        equity_actions(
+            seen,
+            np.ascontiguousarray(observations["history"], np.int16),
+            observations["stacks"].shape[1],
+            self.table.small_blind,
+            self.table.big_blind,
+            preflop_order(),
+            np.ascontiguousarray(rng, np.uint64),
+            actions,
+        )
+        return actions
+
+
+@dataclass(frozen=True)
 class Scripted:
     """A named player and the tables that it plays."""
 
@@ -135,11 +166,13 @@ def make_policy(name: str, table: str) -> Policy:
 
 
 @cache
-def _made(player: int | None, table: str) -> LimitPolicy | HoldemPolicy:
+def _made(player: int | None, table: str) -> LimitPolicy | HoldemPolicy | EquityPolicy:
     if player is None:
         nash = nash_lines(table)
         codes = tree(table).codes
         return LimitPolicy(lambda seen, history: nash[_places(codes, seen, history)])
+    if player == _EQUITY:
+        return EquityPolicy(TABLES[table])
     if table not in GAMES:
         return HoldemPolicy(player, TABLES[table].big_blind)
     game = TABLES[table].game
@@ -180,5 +213,6 @@ POLICIES: dict[str, Scripted] = {
     "house": Scripted("house", tuple(TABLES), HOUSE),
     "reference": Scripted("house", tuple(TABLES), HOUSE),
     "nash": Scripted("nash", GAMES, None),
+    "equity": Scripted("equity", tuple(t for t in TABLES if t not in GAMES), _EQUITY),
 }
 """The players by name. ``reference`` is ``house``."""
