@@ -116,6 +116,11 @@ class GrandExchange(gymnasium.Env[Observation, NDArray[np.int64]]):
         """The market being played, future included: for replays and oracles, never for an agent."""
         return self._exchange.markets[0]
 
+    @property
+    def exchange(self) -> Exchange:
+        """The episode as a batch of one, future included: for wrappers, never for an agent."""
+        return self._exchange
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:

@@ -36,3 +36,9 @@ not know the game:
 ``TextObservation`` (in ``envs``), ``TextParallel`` and ``TextAEC`` put the same behind the
 standard APIs; ``sizes`` measures prompts in tokens.
 """
+
+from __future__ import annotations
+
+from .reply import ReplyError
+
+__all__ = ["ReplyError"]
