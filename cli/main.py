@@ -27,6 +27,7 @@ COMMANDS = {
     "train": Command("train", "train", "Learn a game, watched, resumable and graded."),
     "evaluate": Command("evaluate", "evaluate", "Grade a policy on baskets never trained on."),
     "play": Command("play", "play", "Play an episode: a replay, a table, a picture."),
+    "view": Command("view", "view", "Make of a replay one page that a browser opens."),
     "bench": Command("bench", "bench", "Throughput, as ratios from one run on one core."),
 }
 

@@ -25,7 +25,7 @@ from .env import ParallelGarble, Step
 from .lexicon import COMMODITIES
 from .records import Records
 from .render import frame
-from .scene import full_view
+from .scene import View, full_view
 from .speech import (
     UNKNOWN_TICKET,
     Confirm,
@@ -189,9 +189,19 @@ def frames(replay: Replay, mode: str = "rgb_array") -> Iterator[Any]:
     """
     if mode not in ("ansi", "rgb_array"):
         raise InputError(f"mode must be ansi or rgb_array; got {mode!r}")
+    for view in views(replay):
+        yield frame(view, mode)
+
+
+def views(replay: Replay) -> Iterator[View]:
+    """What ``frames`` draws.
+
+    Raises:
+        InputError: for inputs that the rules do not take.
+    """
     for env in _walk(replay):
         state, decisions = env.state_record, env.table.decisions[0]
-        yield frame(full_view(state, decisions, env.lines, replay["seats"]), mode)
+        yield full_view(state, decisions, env.lines, replay["seats"])
 
 
 def _begin(config: Mapping[str, Any], seed: int) -> ParallelGarble:

@@ -77,7 +77,7 @@ def record(
     Raises:
         InputError: for a config, seed or key out of range.
     """
-    exchange = _begin(config, market_seed)
+    exchange = begin(config, market_seed)
     key = check_int("key", key, 0, MAX_SEED)
     decisions: list[NDArray[np.int64]] = []
     while not exchange.ended[0]:
@@ -123,7 +123,7 @@ def verify(replay: Replay) -> None:
     envelope.verify(replay, GAME, VERSION, _derive)
 
 
-def _begin(config: Mapping[str, Any], market_seed: int) -> Exchange:
+def begin(config: Mapping[str, Any], market_seed: int, keep_quotes: bool = False) -> Exchange:
     """The exchange that a replay's config describes, at the first decision on a market."""
     fields(config, "config", _CONFIG)
     rules = fields(config["rules"], "config.rules", dict.fromkeys(Rules._fields, float))
@@ -132,7 +132,9 @@ def _begin(config: Mapping[str, Any], market_seed: int) -> Exchange:
             f"config: capital must be {STARTING_CAPITAL}; got {brief(config['capital'])}"
         )
     sizes = config["num_items"], config["visible"], config["held_out"]
-    exchange = Exchange(1, *sizes, config["decision_interval"], Rules(**rules))
+    exchange = Exchange(
+        1, *sizes, config["decision_interval"], Rules(**rules), keep_quotes=keep_quotes
+    )
     seed = check_int("seed", market_seed, 0, MAX_SEED)
     exchange.begin(exchange.all_rows, np.array([seed]))
     return exchange
@@ -140,7 +142,7 @@ def _begin(config: Mapping[str, Any], market_seed: int) -> Exchange:
 
 def _derive(replay: Mapping[str, Any]) -> Derived:
     """Play a replay's inputs: an event a decision, and the results."""
-    exchange = _begin(replay["config"], replay["seed"])
+    exchange = begin(replay["config"], replay["seed"])
     if len(replay["seats"]) != 1:
         raise InputError(f"seats must be one name; got {len(replay['seats'])}")
     decisions = _decisions(replay["inputs"], exchange)

@@ -1,0 +1,7 @@
+"""A replay as one page that a browser opens from a file: no server, nothing fetched."""
+
+from __future__ import annotations
+
+from .page import load, page
+
+__all__ = ["load", "page"]
