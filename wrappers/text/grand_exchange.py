@@ -46,18 +46,18 @@ reserves quantity x buy limit from the purse; a quantity is cut to the item's bu
 what the purse still funds, so one large offer first can leave nothing for the others. What was \
 reserved and not spent comes back.
 
-Each tick an item either sells (units bought on an earlier tick) or buys. On either side you take \
-at most {fill:g} of the tick's volume; fractions of a unit carry over, so thin items fill slowly. A \
-sale pays the price less {tax:.3g}% tax. An item's buy limit is the most units that you may buy of \
-it in all.
+Each tick an item either sells (units bought on an earlier tick) or buys. On either side you \
+take at most {fill:g} of the tick's volume; fractions of a unit carry over, so thin items fill \
+slowly. A sale pays the price less {tax:.3g}% tax. An item's buy limit is the most units that you \
+may buy of it in all.
 
 What you still hold after the last tick is forced out at the last price, less a haircut of \
 {base:.3g} + {impact:.3g} x units / median visible volume, at most {cap:.3g}, and taxed as a sale.
 {live}
 Reply with one JSON object and nothing after it, the first offer placed first:
 {{"offers": [[ITEM, BUY, SELL, QUANTITY], ...]}}
-ITEM is a name in double quotes. An empty list offers nothing. Where the figures of the items stand \
-in a row, they are in the order of the items."""
+ITEM is a name in double quotes. An empty list offers nothing. Where the figures of the items \
+stand in a row, they are in the order of the items."""
 _ONCE = "You decide once; your offers then stand for the {held_out} ticks that follow."
 _OFTEN = (
     "You decide again every {every} of the {held_out} that follow; at each decision your earlier"
