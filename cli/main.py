@@ -28,6 +28,7 @@ COMMANDS = {
     "evaluate": Command("evaluate", "evaluate", "Grade a policy on baskets never trained on."),
     "play": Command("play", "play", "Play an episode: a replay, a table, a picture."),
     "view": Command("view", "view", "Make of a replay one page that a browser opens."),
+    "serve": Command("serve", "serve", "A scripted policy as a chat model, over HTTP."),
     "bench": Command("bench", "bench", "Throughput, as ratios from one run on one core."),
 }
 

@@ -1,0 +1,1 @@
+"""Matches of scripted policies, learned models and chat endpoints, under a clock."""
