@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +46,7 @@ _SLOTS = {"kuhn": (2,), "leduc": (4, 3)}
 """Decisions of each street of a limit game that can be seen at a later one."""
 
 
+@cache
 def feature_names(table: str) -> tuple[str, ...]:
     """The features of a table, in order; flags are 0 or 1.
 
@@ -63,9 +65,11 @@ def feature_names(table: str) -> tuple[str, ...]:
         return _limit_names(known)
     n = known.seats
     cards = [f"{rank}{suit}" for suit in "abcd" for rank in "23456789TJQKA"]
+    own = cards[: 2 * _RANKS]
     streets = ("preflop", "flop", "turn", "river")
     return (
-        *(f"{place} {card}" for place in ("hole", "board") for card in cards),
+        *(f"hole {card}" for card in own),
+        *(f"board {card}" for card in cards),
         *(
             "(chen + 2) / 22",
             *(f"made {c.name.lower()}" for c in Category),
@@ -100,7 +104,7 @@ def _limit_names(table: Table) -> tuple[str, ...]:
 
 @kernel
 def _amount(chips: int, unit: int) -> float:
-    return np.log2(1.0 + chips / unit) / 4.0
+    return float(np.log2(1.0 + chips / unit)) / 4.0
 
 
 @kernel
@@ -170,9 +174,9 @@ def _describe_cards(seen: NDArray[np.int32], places: NDArray[np.int64], x: Box) 
     for k in range(7):
         card = i64(seen[HOLE + k])  # the board follows the hole cards
         if card >= 0:
-            deck = 0 if k < 2 else _RANKS * _SUITS
+            deck = 0 if k < 2 else 2 * _RANKS  # two cards are of the first two suits
             x[deck + _RANKS * places[card & 3] + (card >> 2)] = 1.0
-    at = 2 * _RANKS * _SUITS
+    at = (2 + _SUITS) * _RANKS
     x[at] = (chen(i64(seen[HOLE]), i64(seen[HOLE + 1])) + 4) / 44.0  # in half points
     if board == 0:
         return at + 17
@@ -275,21 +279,18 @@ def _fill_features(
             _describe_limit(seen[row], histories[row], game == KUHN, unit, slots, x)
 
 
-def seen_features(
-    table: str, seen: NDArray[np.int32], histories: NDArray[np.int16], out: Box | None = None
-) -> Box:
+def seen_features(table: str, seen: NDArray[np.int32], histories: NDArray[np.int16]) -> Box:
     """Features of packed observations: float32 (batch, features) in [0, 4].
 
     ``seen`` int32 (batch, width) and ``histories`` int16 (batch, decisions, 3) as ``pack`` and
-    ``PokerVector`` give them; of a seat that is not in the hand, all 0. ``out`` is written to if
-    given. The starting stack of the match does not matter.
+    ``PokerVector`` give them; of a seat that is not in the hand, all 0. The starting stack of
+    the match does not matter.
 
     Raises:
         InputError: for an unknown table.
     """
     known = make_table(table)
-    if out is None:
-        out = np.empty((len(seen), len(feature_names(table))), np.float32)
+    out = np.empty((len(seen), len(feature_names(table))), np.float32)
     slots = np.array(_SLOTS.get(table, (0,)), np.int64)
     _fill_features(known.game, known.seats, known.unit, slots, seen, histories, out)
     return out
@@ -313,10 +314,10 @@ def feature_space(table: str) -> spaces.Box:
     ==============  ========
     kuhn            14
     leduc           29
-    holdem-hu       178
-    headsup         178
-    holdem-6max     266
-    sixmax          266
+    holdem-hu       152
+    headsup         152
+    holdem-6max     240
+    sixmax          240
     ==============  ========
 
     Raises:
