@@ -100,7 +100,8 @@ def check_url(url: str) -> httpx.URL:
             "an endpoint's URL must be http(s)://HOST[:PORT][/PATH]: no user, password, query or"
             f" fragment, which a replay would keep; got one at host {parsed.host!r}"
         )
-    if parsed.scheme not in ("http", "https") or not parsed.host:
+    port = 1 if parsed.port is None else parsed.port
+    if parsed.scheme not in ("http", "https") or not parsed.host or not 0 < port < 2**16:
         raise InputError(f"an endpoint's URL must be http(s)://HOST[:PORT][/PATH]; got {url!r}")
     return parsed
 
@@ -191,7 +192,7 @@ class Endpoint:
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise EndpointError("broken", "the answer is compressed, unasked")
             data = bytearray()
-            async for chunk in response.aiter_raw():
+            async for chunk in response.aiter_bytes():
                 data += chunk
                 if len(data) > MAX_BODY:
                     raise EndpointError("broken", f"the answer is over {MAX_BODY} bytes long")

@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 
 from ...envs.errors import InputError
 from ...envs.files import canonical
+from ...envs.garble import policies as garble_policies
 from ...envs.grand_exchange import policies as exchange_policies
 from ...envs.poker import policies as poker_policies
 from ...envs.rng import mix
 from ...envs.seats import Policy
-from ...wrappers.text import grand_exchange, poker, read_grand_exchange, read_poker
+from ...wrappers.text import (
+    garble,
+    grand_exchange,
+    poker,
+    read_garble,
+    read_grand_exchange,
+    read_poker,
+)
 from .server import Answer
 
 GARBAGE = "garbage"
@@ -35,7 +43,8 @@ _GARBAGE = (
 
 def names() -> list[str]:
     """The models that can be served: the policies of all games, and ``GARBAGE``."""
-    return sorted({*poker_policies.POLICIES, *exchange_policies.POLICIES, GARBAGE})
+    games = (garble_policies, exchange_policies, poker_policies)
+    return sorted({GARBAGE}.union(*(game.POLICIES for game in games)))
 
 
 def answers(model: str, seed: int = 0) -> Answer:
@@ -72,13 +81,16 @@ def _poker(model: str, view: poker.View, key: NDArray[np.uint64]) -> int:
 def _grand_exchange(
     model: str, view: grand_exchange.View, key: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    policy = _known(exchange_policies.POLICIES, model, "Grand Exchange")
-    return policy(_batch(view.seen), None, key)[0]
+    return _known(exchange_policies.POLICIES, model)(_batch(view.seen), None, key)[0]
 
 
-def _known(policies: Mapping[str, Policy], model: str, game: str) -> Policy:
+def _garble(model: str, view: garble.View, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return _known(garble_policies.POLICIES, model)(_batch(view.seen), None, key)[0]
+
+
+def _known(policies: Mapping[str, Policy], model: str) -> Policy:
     if model not in policies:
-        raise InputError(f"{model} does not play {game}")
+        raise InputError(f"{model} does not play this game; who does: {', '.join(policies)}")
     return policies[model]
 
 
@@ -96,5 +108,6 @@ class _Game(NamedTuple):
 
 _GAMES = (
     _Game(poker, read_poker, _poker),
+    _Game(garble, read_garble, _garble),
     _Game(grand_exchange, read_grand_exchange, _grand_exchange),
 )
