@@ -17,6 +17,7 @@ from wager.envs.seats import Seat, parse_seat
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ["envs", "wrappers", "training", "probe", "cli"]
+PLUGINS = ROOT / "wrappers" / "verifiers"
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 
@@ -24,13 +25,19 @@ def _modules() -> list[Path]:
     return [path for layer in LAYERS for path in sorted((ROOT / layer).rglob("*.py"))]
 
 
+def _package(folder: Path) -> str:
+    """The name that a folder installs under; a plugin's is found at the top level."""
+    if folder.parent == PLUGINS:
+        return f"wager_{folder.name}"
+    return "wager." + ".".join(folder.relative_to(ROOT).parts)
+
+
 def test_every_folder_on_disk_is_packaged() -> None:
-    folders = {
-        "wager." + ".".join(path.parent.relative_to(ROOT).parts)
-        for path in _modules()
-        if path.name == "__init__.py"
-    }
+    folders = {_package(path.parent) for path in _modules() if path.name == "__init__.py"}
     assert set(SETUPTOOLS["packages"]) == folders
+    for folder in PLUGINS.iterdir():
+        if (folder / "__init__.py").exists():
+            assert SETUPTOOLS["package-dir"][_package(folder)] == str(folder.relative_to(ROOT))
     for path in _modules():
         assert (path.parent / "__init__.py").exists(), path
 
@@ -49,8 +56,9 @@ def test_imports_run_one_way() -> None:
                 if names[0] == ["wager"]:
                     names = [["wager", alias.name] for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
-                assert (node.module or "").split(".")[0] != "wager", f"{path}: imports are relative"
-                continue
+                names = [(node.module or "").split(".")]
+                if path.parent.parent != PLUGINS:
+                    assert names[0][0] != "wager", f"{path}: imports are relative"
             else:
                 continue
             for name in names:
@@ -63,15 +71,13 @@ def test_every_module_imports_from_an_installed_wheel(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
     command += ["--no-build-isolation", "--target", str(tmp_path / "site"), str(ROOT)]
     subprocess.run(command, check=True, cwd=tmp_path)
-    modules = [
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for path in _modules()
-    ]
+    modules = [f"{_package(path.parent)}.{path.stem}" for path in _modules()]
+    modules = [name.removesuffix(".__init__") for name in modules]
     code = (
         "import importlib, sys; sys.meta_path = [f for f in sys.meta_path if 'editable' not in "
         "repr(f)]; sys.path.insert(0, sys.argv[1])\n"
         "for name in sys.argv[2:]:\n"
-        "    module = importlib.import_module('wager.' + name)\n"
+        "    module = importlib.import_module(name)\n"
         "    assert module.__file__.startswith(sys.argv[1]), module.__file__\n"
     )
     arguments = [sys.executable, "-c", code, str(tmp_path / "site"), *modules]
