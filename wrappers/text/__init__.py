@@ -33,8 +33,8 @@ not know the game:
 ``format_action(decision, view)``
     A decision as the reply that says it: ``parse(format_action(d, view), view) == d``.
 
-``TextObservation`` (in ``envs``), ``TextParallel`` and ``TextAEC`` put the same behind the
-standard APIs; ``sizes`` measures prompts in tokens.
+``standard`` puts the same behind the standard APIs (``TextObservation``, ``TextParallel``,
+``TextAEC``); ``sizes`` measures prompts in tokens.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -33,6 +34,10 @@ ALIASES = (
 
 _ALIAS_STREAM = 64  # far from the streams of the engine
 STREETS = {True: ("preflop", "flop", "turn", "river"), False: ("first round", "second round")}
+WHOLE_TALK, NEWS_TALK = (12, 720), (6, 240)
+"""Lines and runes of the newest talk that a whole text shows, and one of news; the rest is counted.
+
+Six seats can say 120 runes at each of some three hundred decisions of a hand."""
 _WAGERS = ("bet", "raise")
 _ALL_IN = ("allin", "all-in", "all in", "all_in")
 
@@ -137,7 +142,9 @@ def system_prompt(view: View, operator: str = "") -> str:
 
 def describe(view: View, since: View | None = None) -> str:
     """What the seat knows; of what ``since``, an earlier view of this hand, told, only the news."""
-    return tell(_blocks(view), () if since is None else _blocks(since))
+    if since is None:
+        return tell(_blocks(view))
+    return tell(_blocks(view, since), _blocks(since))
 
 
 def parse(reply: object, view: View) -> Decision:
@@ -217,7 +224,7 @@ def _cards(cards: Sequence[int]) -> str:
     return " ".join(name(card) for card in cards if card != NO_CARD) or "none"
 
 
-def _blocks(view: View) -> list[Block]:
+def _blocks(view: View, since: View | None = None) -> list[Block]:
     seen, number = view.seen, view.number
     position, players = number("position"), number("players")
     streets = STREETS[view.table.game == HOLDEM]
@@ -229,47 +236,70 @@ def _blocks(view: View) -> list[Block]:
         turn = "wait, it is not your turn"
     else:
         turn = f"to call {number('to_call')}; you may {_legal(view)}"
-    betting = groupby(_told(view), lambda entry: entry[0])
+    folded = [name for p, name in enumerate(view.aliases) if not seen["live"][p]]
+    street = f"{streets[number('street')]}, {number('wagers')} bets or raises on it"
+    betting = _told(view)
+    talk = view.talk
+    if since is not None:
+        betting = betting[len(_told(since)) :]
+        talk = talk[len(since.talk) :]
+    by_street = groupby(betting, lambda entry: entry[0])
+    shown = _newest(talk, WHOLE_TALK if since is None else NEWS_TALK)
     return [
         Block("Hand", (f"{hand + 1} of {hands}; you are {view.alias}, {where}",)),
         Block("Your cards", (_cards(seen["hole"].tolist()),)),
         Block("Board", (_cards(seen["board"].tolist()),)),
-        Block(
-            "Street",
-            (
-                f"{streets[number('street')]}, {number('wagers')} bets or raises on it;"
-                f" pot {number('pot')}",
-            ),
-        ),
-        Block("Seats", tuple(_seat(view, p) for p in range(players))),
+        Block("Street", (f"{street}; pot {number('pot')}",)),
+        Block("Seats", (", ".join(_seat(view, p) for p in range(players)),)),
+        Block("Net before this hand", (_row(view, "standings", "+"),)),
+        Block("Folded", (", ".join(folded) or "nobody",)),
+        Block("Stacks", (_row(view, "stacks"),)),
+        Block("Bets on this street", (_row(view, "bets"),)),
+        Block("Put in this hand", (_row(view, "committed"),)),
         Block(
             "Betting",
             tuple(
-                f"{street}: {alias} {words}" for street, said in betting for _, alias, words in said
+                f"{street}: {', '.join(f'{who} {words}' for _, who, words in said)}"
+                for street, said in by_street
             ),
-            Kind.LOG,
+            Kind.NOW,
         ),
+        Block("Talk not shown", tuple(_counts(talk[: len(talk) - len(shown)])), Kind.NOW),
         Block(
             "Table talk",
-            tuple(f"{streets[s.street]}: {s.alias}: {quoted(s.text)}" for s in view.talk),
-            Kind.LOG,
+            tuple(f"{streets[said.street]}: {said.alias}: {quoted(said.text)}" for said in shown),
+            Kind.NOW,
         ),
         Block("Your turn", (turn,), Kind.NOW),
     ]
 
 
 def _seat(view: View, p: int) -> str:
-    seen = view.seen
-    marks = [
-        (view.number("position") == p, "you"),
-        (p == 0, "button"),
-        (not seen["live"][p], "folded"),
-    ]
-    noted = ", ".join(mark for holds, mark in marks if holds)
-    return (
-        f"{p} {view.aliases[p]}{f' ({noted})' if noted else ''}: stack {seen['stacks'][p]},"
-        f" bet {seen['bets'][p]}, in pot {seen['committed'][p]}, net {seen['standings'][p]:+d}"
-    )
+    marks = ["you"] if p == view.number("position") else []
+    marks += ["button"] if p == 0 else []
+    return f"{p} {view.aliases[p]}" + (f" ({', '.join(marks)})" if marks else "")
+
+
+def _row(view: View, field: str, sign: str = "") -> str:
+    """A field by position, the positions of the hand only."""
+    return " ".join(f"{x:{sign}d}" for x in view.seen[field][: view.number("players")].tolist())
+
+
+def _newest(talk: tuple[Said, ...], room: tuple[int, int]) -> tuple[Said, ...]:
+    """The newest lines that fit into ``room``: lines and runes."""
+    lines, runes = room
+    first = len(talk)
+    while first > max(0, len(talk) - lines) and runes >= len(talk[first - 1].text):
+        first -= 1
+        runes -= len(talk[first].text)
+    return talk[first:]
+
+
+def _counts(talk: tuple[Said, ...]) -> Iterator[str]:
+    """How many lines each said."""
+    if talk:
+        count = Counter(said.alias for said in talk)
+        yield ", ".join(f"{alias} {lines}" for alias, lines in count.items())
 
 
 def _told(view: View) -> list[tuple[str, str, str]]:

@@ -78,7 +78,8 @@ def rules(table: Table, reward: str) -> str:
     parts = [
         f"You play {name} ({table.name}), {n} seats, zero-sum. Chips are whole numbers. Seats play"
         " under made-up names; you are told yours. You see your own cards, the betting of this"
-        " hand and the standings; nothing of earlier hands.",
+        " hand and the standings; nothing of earlier hands. Figures in a row stand in the order of"
+        " the seats.",
         game.format(**words),
         (_RACE if table.race else _FRESH).format(**words),
         f"{score} {_REWARDS[reward].format(**words)}",

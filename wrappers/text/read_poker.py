@@ -19,8 +19,9 @@ from .poker import STREETS, Said, View
 from .read import Book, rules_of
 
 _TITLES = (
-    *("Hand", "Your cards", "Board", "Street", "Seats"),
-    *("Betting", "Table talk", "Your turn"),
+    *("Hand", "Your cards", "Board", "Street", "Seats", "Net before this hand", "Folded"),
+    *("Stacks", "Bets on this street", "Put in this hand"),
+    *("Betting", "Talk not shown", "Table talk", "Your turn"),
 )
 _RULES = re.compile(r"You play [^(\n]*\(([-a-z0-9]+)\), ")
 _HANDS = re.compile(r"A match is (?:up to )?(\d+) hands\.")
@@ -28,10 +29,9 @@ _STACK = re.compile(r"[Ee]very seat (?:on|starts with) (\d+) chips")
 _REWARD = re.compile(r"Your reward (?:for a hand is your net in (chips)|is paid (once))")
 _HAND = re.compile(r"(\d+) of (\d+); you are (\w+), (?:position (\d) of \d|out of the hand)")
 _STREET = re.compile(r"([a-z ]+), (\d+) bets or raises on it; pot (\d+)")
-_SEAT = re.compile(
-    r"\d (\w+)(?: \(([^)]*)\))?: stack (\d+), bet (\d+), in pot (\d+), net ([+-]\d+)"
-)
-_MOVE = re.compile(r"([a-z ]+): (\w+) (?:(folds)|checks|calls|(?:bets|raises to) (\d+))")
+_SEATS = re.compile(r"\d (\w+)(?: \([a-z, ]*\))?")
+_MOVES = re.compile(r"([a-z ]+): (.+)")
+_MOVE = re.compile(r"(\w+) (?:(folds)|checks|calls|(?:bets|raises to) (\d+))")
 _TALK = re.compile(r'([a-z ]+): (\w+): (".*")')
 _PRICE = re.compile(r"to call (\d+); ")
 _RAISE = re.compile(r"(?:bet|raise to) (\d+)(?:\.\.(\d+))?$")
@@ -56,30 +56,39 @@ def read(messages: Sequence[Mapping[str, str]]) -> View:
     reward = _REWARD.search(rules)
     book = Book(messages, _TITLES, ("Betting", "Table talk"), begins="Hand")
     hand, street = book.match("Hand", _HAND), book.match("Street", _STREET)
-    seats = book.matches("Seats", _SEAT)
+    aliases = tuple(_SEATS.findall(book.match("Seats", r".+")[0]))
     (turn,) = book.lines("Your turn")[-1:] or book.fault("Your turn")
     price, raises = _PRICE.match(turn), _RAISE.search(turn)
-    streets, aliases = STREETS[table.game == HOLDEM], tuple(seat[1] for seat in seats)
-    if len(seats) > table.seats:
+    streets, players = STREETS[table.game == HOLDEM], len(aliases)
+    if players > table.seats:
         book.fault("Seats")
 
     def padded(numbers: Sequence[int]) -> NDArray[np.int32]:
         row = np.zeros(table.seats, np.int32)
-        row[: len(numbers)] = numbers
+        row[:players] = numbers
         return row
+
+    def figures(title: str) -> NDArray[np.int32]:
+        numbers = book.match(title, r"[+-]?\d+(?: [+-]?\d+)*")[0].split()
+        return padded([int(x) for x in numbers]) if len(numbers) == players else book.fault(title)
 
     def listed(*numbers: int) -> NDArray[np.int32]:
         return np.array(numbers, np.int32)
 
     history = np.full((table.longest_hand, 3), -1, np.int16)
-    moves = book.matches("Betting", _MOVE)
+    moves = [
+        (line[1], _MOVE.fullmatch(move) or book.fault("Betting"))
+        for line in book.matches("Betting", _MOVES)
+        for move in line[2].split(", ")
+    ]
     if len(moves) > len(history):
         book.fault("Betting")
+    folded = book.match("Folded", r".+")[0].split(", ")
     try:
-        for k, move in enumerate(moves):
-            action = FOLD if move[3] else CALL if move[4] is None else int(move[4]) + 1
+        for k, (street_name, move) in enumerate(moves):
+            action = FOLD if move[2] else CALL if move[3] is None else int(move[3]) + 1
             action_space(table).contains(action) or book.fault("Betting")
-            history[k] = streets.index(move[1]), aliases.index(move[2]), action
+            history[k] = streets.index(street_name), aliases.index(move[1]), action
         now = streets.index(street[1])
         talk = tuple(
             Said(streets.index(line[1]), line[2], str(json.loads(line[3])))
@@ -95,17 +104,17 @@ def read(messages: Sequence[Mapping[str, str]]) -> View:
         "board": _cards(book, "Board", 5),
         "street": listed(now),
         "position": listed(-1 if hand[4] is None else int(hand[4])),
-        "players": listed(len(seats)),
+        "players": listed(players),
         "pot": listed(int(street[3])),
         "to_call": listed(int(price[1]) if price else 0),
         "raise_to": listed(low, high),
         "wagers": listed(int(street[2])),
         "hand": listed(int(hand[1]) - 1, int(hand[2])),
-        "stacks": padded([int(seat[3]) for seat in seats]),
-        "bets": padded([int(seat[4]) for seat in seats]),
-        "committed": padded([int(seat[5]) for seat in seats]),
-        "live": padded(["folded" not in (seat[2] or "").split(", ") for seat in seats]),
-        "standings": padded([int(seat[6]) for seat in seats]),
+        "stacks": figures("Stacks"),
+        "bets": figures("Bets on this street"),
+        "committed": figures("Put in this hand"),
+        "live": padded([name not in folded for name in aliases]),
+        "standings": figures("Net before this hand"),
         "history": history,
     }
     kind = "units" if reward is None else "chips" if reward[1] else "score"
