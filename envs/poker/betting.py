@@ -9,7 +9,7 @@ import numpy as np
 
 from ..jit import i64, kernel
 from .state import Row
-from .tables import HOLDEM, KUHN, LEDUC
+from .tables import HOLDEM, KUHN, LEDUC, MAX_SEATS
 
 FOLD, CALL, RAISE = range(3)
 """Actions, and kinds of action: every action from RAISE up is a bet or raise."""
@@ -17,6 +17,8 @@ FOLD, CALL, RAISE = range(3)
 _NO_LIMIT = 1 << 30
 _STREETS = np.array([1, 2, 4])
 _MAX_WAGERS = np.array([1, 2, _NO_LIMIT])
+_LOWEST = np.array([-1, *((s & -s).bit_length() - 1 for s in range(1, 1 << MAX_SEATS))])
+"""The lowest member of a set of positions, as bits; -1 of none."""
 
 
 @kernel
@@ -45,6 +47,7 @@ def begin_street(s: Row) -> None:
     s["high"] = 0
     s["wagers"] = 0
     s["increment"] = least_raise(s)
+    s["due"] = s["able"]
 
 
 @kernel
@@ -70,33 +73,27 @@ def begin_betting(s: Row) -> None:
         pay(s, small + 1, i64(s["big_blind"]))
         s["high"] = max(s["bets"][small], s["bets"][small + 1])
         first = (small + 2) % players
-    s["actor"] = next_to_act(s, first, players)
+    able = 0
+    for p in range(players):
+        able |= i64(s["stacks"][p] > 0) << p
+    s["able"] = able
+    s["due"] = able
+    s["actor"] = next_to_act(s, first)
 
 
 @kernel
-def next_to_act(s: Row, first: int, count: int) -> int:
-    """The first of ``count`` positions from ``first``, clockwise, with a decision to make; or -1.
+def next_to_act(s: Row, first: int) -> int:
+    """The first position from ``first``, clockwise, with a decision to make; or -1.
 
     A seat that is neither folded nor all in decides if its bet is not matched, or if it has not
     acted on this street and another such seat could answer it.
     """
-    players = i64(s["players"])
-    deep = 0
-    for p in range(players):
-        if not s["folded"][p] and s["stacks"][p] > 0:
-            deep += 1
-    p = first
-    for _ in range(count):
-        if p >= players:
-            p -= players
-        if (
-            not s["folded"][p]
-            and s["stacks"][p] > 0
-            and (s["bets"][p] < s["high"] or (not s["acted"][p] and deep > 1))
-        ):
-            return p
-        p += 1
-    return -1
+    able, due = i64(s["able"]), i64(s["due"])
+    if able & (able - 1) == 0:
+        alone = _LOWEST[able]
+        return i64(alone if able and s["bets"][alone] < s["high"] else -1)
+    ahead = due >> first
+    return i64(first + _LOWEST[ahead] if ahead else _LOWEST[due])
 
 
 @kernel
@@ -119,11 +116,12 @@ def bounds(s: Row) -> tuple[int, int, int]:
         or (s["acted"][p] and facing < s["increment"])
     ):
         return min(facing, stack), 0, 0
-    answerable = False
-    for q in range(s["players"]):
-        if q != p and not s["folded"][q] and s["stacks"][q] + s["bets"][q] > high:
-            answerable = True
-    if not answerable:
+    rivals = i64(s["able"]) & ~(1 << p)  # less those that could not answer
+    q = _LOWEST[rivals]
+    while rivals and s["stacks"][q] + s["bets"][q] <= high:
+        rivals &= rivals - 1
+        q = _LOWEST[rivals]
+    if rivals == 0:
         return facing, 0, 0
     least = min(high + i64(s["increment"]), bet + stack)
     return facing, least, bet + stack if s["game"] == HOLDEM else least
@@ -157,8 +155,11 @@ def act(s: Row, action: int) -> None:
     is then dealt without decisions.
     """
     p = i64(s["actor"])
+    turn = ~(1 << p)
+    s["due"] &= turn
     if action == FOLD:
         s["folded"][p] = 1
+        s["able"] &= turn
     elif action == CALL:
         pay(s, p, i64(s["high"] - s["bets"][p]))
     else:
@@ -167,21 +168,23 @@ def act(s: Row, action: int) -> None:
         s["high"] = to
         s["wagers"] += 1
         pay(s, p, to - i64(s["bets"][p]))
+        s["due"] = s["able"] & turn
+    if s["stacks"][p] == 0:
+        s["able"] &= turn
     s["acted"][p] = 1
     s["moves"] += 1
-    players = i64(s["players"])
-    left = 0
-    for q in range(players):
-        if not s["folded"][q]:
-            left += 1
-    if left == 1:
-        s["actor"] = -1
-        return
-    s["actor"] = next_to_act(s, p + 1, players - 1)
+    if action == FOLD:
+        live = 0
+        for q in range(s["players"]):
+            live += 1 - i64(s["folded"][q])
+        if live == 1:
+            s["actor"] = -1
+            return
+    s["actor"] = next_to_act(s, p + 1)
     while s["actor"] < 0 and s["street"] < _STREETS[s["game"]] - 1:
         s["street"] += 1
         begin_street(s)
-        s["actor"] = next_to_act(s, 1 if s["game"] == HOLDEM else 0, players)
+        s["actor"] = next_to_act(s, 1 if s["game"] == HOLDEM else 0)
 
 
 @kernel

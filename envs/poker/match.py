@@ -49,16 +49,16 @@ def shuffle_and_deal(s: Row) -> None:
     Hold'em: two at a time, clockwise from the small blind, then the board, nothing burnt. Kuhn and
     Leduc: one each from position 0, then (Leduc) the public card.
     """
-    players, game = i64(s["players"]), i64(s["game"])
+    players, game, key = i64(s["players"]), i64(s["game"]), s["key"]
     size = deck_size(game)
-    deck = np.empty(CARDS, np.int64)
+    deck = s["deck"]
     for k in range(size):
         deck[k] = deck_card(game, k)
     each = 2 if game == HOLDEM else 1
     board = 5 if game == HOLDEM else 0 if game == KUHN else 1
     base = deal_index(s) * CARDS
     for k in range(each * players + board):
-        j = k + below(s["key"], _DECK, base + k, size - k)
+        j = k + below(key, _DECK, base + k, size - k)
         deck[k], deck[j] = deck[j], deck[k]
     first = 1 if game == HOLDEM and players > 2 else 0
     for k in range(players):
@@ -137,7 +137,7 @@ def end_hand(s: Row) -> None:
 
 
 @kernel
-def play_on(s: Row, history: NDArray[np.int16]) -> int:
+def play_on(s: Row) -> int:
     """End hands and begin the next until somebody is to act or the match is over.
 
     Returns 0 if the hand goes on, 1 if one ended, 2 if the match did.
@@ -148,7 +148,6 @@ def play_on(s: Row, history: NDArray[np.int16]) -> int:
         status = _HAND_OVER
         if s["over"]:
             return _MATCH_OVER
-        history[: s["moves"]] = -1
         begin_hand(s)
     return status
 
@@ -186,21 +185,45 @@ def begin_match(s: Row, history: NDArray[np.int16], key: np.uint64) -> None:
 
 
 @kernel
+def advance(s: Row, action: int) -> int:
+    """``decide`` without the history. It takes no array, so that none is counted for the call."""
+    s["decisions"][s["seat_at"][s["actor"]]] += 1
+    for seat in range(MAX_SEATS):
+        s["gain"][seat] = 0
+    act(s, action)
+    return play_on(s) if s["actor"] < 0 else _RUNNING
+
+
+@kernel
+def note(histories: Histories, row: int, s: Row, action: int) -> int:
+    """Write the actor's decision to its row's history; returns its place there."""
+    move = i64(s["moves"])
+    histories[row, move, 0] = s["street"]
+    histories[row, move, 1] = s["actor"]
+    histories[row, move, 2] = action
+    return move
+
+
+@kernel
+def wipe(histories: Histories, row: int, last: int) -> None:
+    """Forget a hand whose last decision was at place ``last``."""
+    for k in range(last + 1):
+        for column in range(3):
+            histories[row, k, column] = -1
+
+
+@kernel
 def decide(states: States, histories: Histories, row: int, action: int) -> int:
     """Carry out a legal action of the seat to act in a row; returns as ``play_on``.
 
     ``gain`` becomes what each seat won in the hands that this ended, chips by seat.
     """
     s = states[row]
-    p = i64(s["actor"])
-    move = s["moves"]
-    histories[row, move, 0] = s["street"]
-    histories[row, move, 1] = p
-    histories[row, move, 2] = action
-    s["decisions"][s["seat_at"][p]] += 1
-    s["gain"][:] = 0
-    act(s, action)
-    return play_on(s, histories[row]) if s["actor"] < 0 else _RUNNING
+    move = note(histories, row, s, action)
+    status = advance(s, action)
+    if s["moves"] == 0:  # another hand was dealt
+        wipe(histories, row, move)
+    return status
 
 
 @kernel

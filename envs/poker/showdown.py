@@ -59,12 +59,19 @@ def settle(s: Row) -> None:
     """
     return_uncalled(s)
     players = i64(s["players"])
-    live = 0
+    live, winner, total = 0, 0, 0
     for p in range(players):
-        live += 1 - i64(s["folded"][p])
+        total += i64(s["paid"][p])
+        if not s["folded"][p]:
+            live += 1
+            winner = p
+    if live == 1:
+        s["strength"][winner] = 0
+        s["stacks"][winner] += total
+        return
     for p in range(players):
         if not s["folded"][p]:
-            s["strength"][p] = hand_value(s, p) if live > 1 else 0
+            s["strength"][p] = hand_value(s, p)
     floor = 0
     while True:
         level = next_level(s, floor)

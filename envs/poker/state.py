@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .cards import CARDS
 from .tables import MAX_SEATS, Table
 
 Row: TypeAlias = Any
@@ -52,6 +53,8 @@ STATE = np.dtype(
         ("high", np.int32),  # the bet to match on this street
         ("increment", np.int32),  # the least full raise
         ("wagers", np.int32),  # bets and raises on this street
+        ("able", np.int32),  # positions neither folded nor all in, as bits
+        ("due", np.int32),  # of these, those with a decision still to make on this street
         ("seat_at", np.int32, MAX_SEATS),
         ("stacks", np.int32, MAX_SEATS),  # chips behind
         ("bets", np.int32, MAX_SEATS),  # on this street
@@ -61,6 +64,7 @@ STATE = np.dtype(
         ("strength", np.int32, MAX_SEATS),  # at a showdown, of the live seats
         ("hole", np.int32, (MAX_SEATS, 2)),
         ("board", np.int32, 5),  # all of it, dealt or not
+        ("deck", np.int8, CARDS),  # as far as it was shuffled
         ("key", np.uint64),
     ],
     align=True,

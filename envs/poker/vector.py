@@ -13,7 +13,7 @@ from ..jit import i64, kernel
 from ..rng import mix
 from .betting import bounds
 from .env import MAX_SEED, check_reward
-from .match import begin_matches, decide, decision_keys, reward, seat_to_act
+from .match import advance, begin_match, decision_keys, note, reward, seat_to_act, wipe
 from .observation import columns, fill_masks, observe_actors, width
 from .results import scores
 from .state import Histories, States, new_histories, new_states
@@ -21,14 +21,11 @@ from .tables import Table, make_table
 
 
 @kernel
-def look(states: States, row: int, actor: NDArray[np.int64], legal: NDArray[np.int64]) -> None:
-    """Who is to act in a row, and its bounds."""
-    s = states[row]
-    actor[row] = seat_to_act(s)
-    facing, least, most = bounds(s)
-    legal[row, 0] = facing
-    legal[row, 1] = least
-    legal[row, 2] = most
+def is_illegal(seat: int, legal: NDArray[np.int64], row: int, action: int) -> int:
+    """1 if a row's seat to act may not do this, without branches."""
+    raises = (legal[row, 1] > 0) & (action > legal[row, 1]) & (action <= legal[row, 2] + 1)
+    folds = (action == 0) & (legal[row, 0] > 0)
+    return i64((seat >= 0) & (action != 1) & (not folds) & (not (raises & (action > 1))))
 
 
 @kernel
@@ -36,17 +33,45 @@ def first_illegal(
     actor: NDArray[np.int64], legal: NDArray[np.int64], actions: NDArray[np.int64]
 ) -> int:
     """The first row with somebody to act and an action that is not legal; or -1."""
+    wrong = 0
     for row in range(len(actor)):
-        action = i64(actions[row])
-        if action == 0:
-            fair = legal[row, 0] > 0
-        else:
-            fair = action == 1 or (
-                legal[row, 1] > 0 and legal[row, 1] <= action - 1 <= legal[row, 2]
-            )
-        if not fair and actor[row] >= 0:
-            return row
+        wrong += is_illegal(actor[row], legal, row, actions[row])
+    if wrong:
+        for row in range(len(actor)):
+            if is_illegal(actor[row], legal, row, actions[row]):
+                return row
     return -1
+
+
+@kernel
+def tell(
+    actor: NDArray[np.int64],
+    legal: NDArray[np.int64],
+    row: int,
+    seat: int,
+    limits: tuple[int, int, int],
+) -> None:
+    """Note who is to act in a row, and its bounds."""
+    actor[row] = seat
+    legal[row, 0], legal[row, 1], legal[row, 2] = limits
+
+
+@kernel
+def begin_rows(
+    states: States,
+    histories: Histories,
+    rows: NDArray[np.int64],
+    bases: NDArray[np.int64],
+    episodes: NDArray[np.int64],
+    actor: NDArray[np.int64],
+    legal: NDArray[np.int64],
+) -> None:
+    """Begin the next match of ``rows``."""
+    for row in rows:
+        s = states[row]
+        episodes[row] += 1
+        begin_match(s, histories[row], mix(bases[row], episodes[row]))
+        tell(actor, legal, row, seat_to_act(s), bounds(s))
 
 
 @kernel
@@ -59,25 +84,23 @@ def step_all(
     legal: NDArray[np.int64],
     rewards: NDArray[np.float64],
 ) -> None:
-    """A legal decision in every row whose match is not over."""
+    """A legal decision in every row whose match is not over.
+
+    ``rewards`` are 0 when it begins. In this loop no function that has work to do takes an array:
+    Numba would count the reference, two locked instructions a call.
+    """
     for row in range(len(states)):
         s = states[row]
-        rewards[row] = 0.0
         if s["over"]:
             continue
-        if decide(states, histories, row, i64(actions[row])):
+        action = i64(actions[row])
+        move = note(histories, row, s, action)
+        if advance(s, action):
             for seat in range(s["seats"]):
                 rewards[row, seat] = reward(s, seat, kind)
-        look(states, row, actor, legal)
-
-
-@kernel
-def look_all(
-    states: States, rows: NDArray[np.int64], actor: NDArray[np.int64], legal: NDArray[np.int64]
-) -> None:
-    """``look`` at ``rows``."""
-    for row in rows:
-        look(states, row, actor, legal)
+            if s["moves"] == 0:
+                wipe(histories, row, move)
+        tell(actor, legal, row, seat_to_act(s), bounds(s))
 
 
 class PokerVector:
@@ -116,7 +139,7 @@ class PokerVector:
         self._states["over"] = 1
         self._histories = new_histories(self.table, batch)
         self._actor = np.full(batch, -1)
-        self._legal = np.zeros((batch, 3), np.int64)
+        self._legal = np.zeros((3, batch), np.int64).T  # a column is contiguous: kernels are faster
         self._bases = np.full(batch, -1)
         self._episodes = np.zeros(batch, np.int64)
         self._places = columns(self.table)
@@ -197,7 +220,7 @@ class PokerVector:
                 f"legal: {'0, 1' if price else '1'}{raises}"
             )
         ended = np.flatnonzero(self._actor < 0)
-        rewards = np.empty((self.batch, self.table.seats))
+        rewards = np.zeros((self.batch, self.table.seats))
         step_all(
             self._states,
             self._histories,
@@ -239,9 +262,12 @@ class PokerVector:
         return np.array([scores(self.table, row) for row in self._states])
 
     def _begin(self, rows: NDArray[np.int64]) -> None:
-        self._episodes[rows] += 1
-        keys = np.array(
-            [mix(self._bases[row], self._episodes[row]) for row in rows.tolist()], np.uint64
+        begin_rows(
+            self._states,
+            self._histories,
+            rows,
+            self._bases,
+            self._episodes,
+            self._actor,
+            self._legal,
         )
-        begin_matches(self._states, self._histories, rows, keys)
-        look_all(self._states, rows, self._actor, self._legal)
