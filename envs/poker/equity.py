@@ -24,19 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..jit import i64, kernel
-from ..rng import draw, finalise
 from .betting import CALL, FOLD
-from .cards import CARDS, bit_of, value_of
+from .cards import bit_of, value_of
 from .equity_model import (
-    MAX_MARKS,
+    CHOICES,
+    SPOT,
+    Habits,
+    Spot,
     early_parts,
     late_part,
-    likelihood,
-    raising,
     read_hand,
     rising,
 )
-from .equity_table import CLASSES, hand_class
+from .equity_table import preflop_order
+from .equity_worlds import WORLD, Worlds, deal_worlds, weigh_worlds
 from .observation import (
     BOARD,
     HOLE,
@@ -49,331 +50,204 @@ from .observation import (
     TO_CALL,
     WAGERS,
 )
-from .tables import MAX_SEATS
+from .tables import Table
 
 WORLDS = 200
 """Worlds a decision."""
 
-_RIVALS = 64  # random hands that a strength is measured against
-_TRIES = 60  # draws for an opponent's hand before any will do
-_CHOICES = 4
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_LOW = np.uint64(0xFFFFFFFF)
-_S32 = np.uint64(32)
-_UNIT = 1.0 / 4294967296.0
-
-Line = NDArray[np.float64]
+_FREE = 9.0  # the part of a range that stays where there is nothing to pay
 
 
 @kernel
-def scale(bits: np.uint64, n: int) -> int:
-    """32 random bits as an integer in 0..n-1."""
-    return i64((bits * np.uint64(n)) >> _S32)
-
-
-@kernel
-def measure_rivals(mine: int, board: int, key: np.uint64, rivals: NDArray[np.int64]) -> None:
-    """The values, in order, of random hands on a board: ``rivals`` (64,)."""
-    for k in range(_RIVALS):
-        used = mine | board
-        held = 0
-        for _ in range(2):
-            card = 0
-            while True:
-                key += _GOLDEN
-                card = bit_of(scale(finalise(key) >> _S32, CARDS))
-                if not used & card:
-                    break
-            used |= card
-            held |= card
-        value = value_of(held | board)
-        j = k
-        while j > 0 and rivals[j - 1] > value:
-            rivals[j] = rivals[j - 1]
-            j -= 1
-        rivals[j] = value
-
-
-@kernel
-def count_beaten(value: int, rivals: NDArray[np.int64]) -> int:
-    """Twice how many ``rivals`` a value beats, ties by half: 0..128."""
-    low, high = 0, _RIVALS
-    while low < high:
-        middle = (low + high) // 2
-        if rivals[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    top = low
-    while top < _RIVALS and rivals[top] == value:
-        top += 1
-    return low + top
-
-
-@kernel
-def list_choices(
-    seen: NDArray[np.int32], seats: int, blind: int, choices: NDArray[np.int64]
-) -> int:
-    """The bets on this street to weigh, the call first, into ``choices``; returns how many."""
-    me = i64(seen[POSITION])
-    price, pot = i64(seen[TO_CALL]), i64(seen[POT])
-    least, most = i64(seen[RAISE_TO]), i64(seen[RAISE_TO + 1])
-    mine = i64(seen[STACKS + seats + me])
-    choices[0] = mine + price
-    if least == 0:
-        return 1
-    high = mine + price
-    if seen[STREET] == 0:
-        callers = 0
-        for p in range(i64(seen[PLAYERS])):
-            callers += i64(p != me and seen[STACKS + seats + p] == high)
-        size = 3 * high + (callers - 1) * high
-        choices[1] = min(max(size, least), most)
-        choices[2] = most
-        return 3 if most <= 5 * high or most <= 12 * blind else 2
-    whole = pot + price
-    choices[1] = min(max(high + whole // 2, least), most)
-    choices[2] = min(max(high + whole, least), most)
-    choices[3] = most
-    return 4 if most - high <= 2 * whole else 3
-
-
-@kernel
-def deal_worlds(
-    dead: int,
-    missing: int,
-    live: NDArray[np.bool_],
-    weights: Line,
-    key: np.uint64,
-    held: NDArray[np.int64],
-    kinds: NDArray[np.int64],
-    chance: Line,
-    runout: NDArray[np.int64],
-) -> None:
-    """Draw hands from the ranges of the ``live`` and the ``missing`` cards of the board.
-
-    ``dead``: the cards that we see. ``held``, ``kinds`` and ``chance`` are (worlds, 6): cards,
-    their class, and a uniform number to decide by.
-    """
-    state = draw(key, 0, 0)
-    for w in range(len(held)):
-        used = dead
-        for p in range(MAX_SEATS):
-            if not live[p]:
-                continue
-            tries = 0
-            while True:
-                state += _GOLDEN
-                bits = finalise(state)
-                first, second = scale(bits & _LOW, CARDS), scale(bits >> _S32, CARDS)
-                pair = bit_of(first) | bit_of(second)
-                if first == second or used & pair:
-                    continue
-                tries += 1
-                kind = hand_class(first, second)
-                state += _GOLDEN
-                if (finalise(state) >> _S32) * _UNIT < weights[p, kind] or tries >= _TRIES:
-                    break
-            held[w, p] = pair
-            kinds[w, p] = kind
-            used |= pair
-            state += _GOLDEN
-            chance[w, p] = (finalise(state) >> _S32) * _UNIT
-        runout[w] = 0
-        for _ in range(missing):
-            while True:
-                state += _GOLDEN
-                card = bit_of(scale(finalise(state) >> _S32, CARDS))
-                if not used & card:
-                    break
-            used |= card
-            runout[w] |= card
-
-
-@kernel
-def place_among(beaten: NDArray[np.int64], weight: Line, places: Line) -> None:
-    """The place in its range of a position's hand in each world: (worlds,), by what it beats."""
-    mass = np.zeros(2 * _RIVALS + 1)
-    total = 0.0
-    for w in range(len(beaten)):
-        mass[beaten[w]] += weight[w]
-        total += weight[w]
-    below = 0.0
-    for k in range(len(mass)):
-        half = mass[k] / (2.0 * total)
-        mass[k] = below + half
-        below += 2.0 * half
-    for w in range(len(beaten)):
-        places[w] = mass[beaten[w]]
-
-
-@kernel
-def imagine(
-    seen: NDArray[np.int32],
-    history: NDArray[np.int16],
-    seats: int,
-    small: int,
-    blind: int,
-    order: NDArray[np.int64],
-    key: np.uint64,
-    worlds: int,
-    choices: NDArray[np.int64],
-    worth: Line,
-) -> int:
-    """What each choice brings over a fold, in chips, into ``worth``; returns how many choices."""
-    me, players, street = i64(seen[POSITION]), i64(seen[PLAYERS]), i64(seen[STREET])
-    count = list_choices(seen, seats, blind, choices)
-    weights = np.empty((MAX_SEATS, CLASSES))
-    ranks = np.empty((MAX_SEATS, CLASSES))
-    acted = np.empty(MAX_SEATS, np.bool_)
-    marks = np.empty((MAX_MARKS, 3), np.int64)
-    mark_parts = np.empty(MAX_MARKS)
-    found = read_hand(
-        seen, history, seats, small, blind, order, weights, ranks, acted, marks, mark_parts
-    )
-
-    live = np.zeros(MAX_SEATS, np.bool_)
-    stack = np.zeros(MAX_SEATS, np.int64)
-    bet = np.zeros(MAX_SEATS, np.int64)
-    paid = np.zeros(MAX_SEATS, np.int64)
-    behind = 0  # opponents that act after us on later streets
-    for p in range(players):
-        stack[p] = seen[STACKS + p]
-        bet[p] = seen[STACKS + seats + p]
-        paid[p] = seen[STACKS + 2 * seats + p]
-        live[p] = p != me and seen[STACKS + 3 * seats + p] > 0
-        if live[p] and stack[p] > 0 and (p - 1) % players > (me - 1) % players:
-            behind += 1
-
-    mine = bit_of(i64(seen[HOLE])) | bit_of(i64(seen[HOLE + 1]))
-    boards = np.zeros(4, np.int64)
+def look(s: Spot, seen: NDArray[np.int32], seats: int) -> None:
+    """Fill in what a packed observation (width,) tells."""
+    me, players = i64(seen[POSITION]), i64(seen[PLAYERS])
+    s["me"] = me
+    s["players"] = players
+    s["street"] = seen[STREET]
+    s["wagers"] = seen[WAGERS]
+    s["pot"] = seen[POT]
+    s["mine"] = bit_of(i64(seen[HOLE])) | bit_of(i64(seen[HOLE + 1]))
+    s["boards"][:] = 0
+    s["shown"] = 0
     board = 0
-    shown = 0
     for k in range(5):
         if seen[BOARD + k] >= 0:
             board |= bit_of(i64(seen[BOARD + k]))
-            shown += 1
-            if shown >= 3:
-                boards[shown - 2] = board
-
-    held = np.empty((worlds, MAX_SEATS), np.int64)
-    kinds = np.empty((worlds, MAX_SEATS), np.int64)
-    chance = np.empty((worlds, MAX_SEATS))
-    runout = np.empty(worlds, np.int64)
-    deal_worlds(mine | board, 5 - shown, live, weights, key, held, kinds, chance, runout)
-    weight = np.ones(worlds)
-    places = np.empty((MAX_SEATS, worlds))
-    rivals = np.empty(_RIVALS, np.int64)
-    beaten = np.empty((MAX_SEATS, worlds), np.int64)
-    for s in range(1, street + 1):
-        measure_rivals(mine, boards[s], draw(key, 1, s), rivals)
-        for p in range(players):
-            if live[p]:
-                for w in range(worlds):
-                    beaten[p, w] = count_beaten(value_of(held[w, p] | boards[s]), rivals)
-        for m in range(found):
-            p = marks[m, 0]
-            if live[p] and marks[m, 1] == s:
-                place_among(beaten[p], weight, places[p])
-                for w in range(worlds):
-                    weight[w] *= likelihood(places[p, w], mark_parts[m], marks[m, 2] > 0)
+            s["shown"] += 1
+            if s["shown"] >= 3:
+                s["boards"][s["shown"] - 2] = board
     for p in range(players):
-        if live[p] and street > 0:
-            place_among(beaten[p], weight, places[p])
-        elif live[p]:
-            for w in range(worlds):
-                places[p, w] = ranks[p, kinds[w, p]]
+        column = STACKS + p
+        s["stack"][p] = seen[column]
+        s["bet"][p] = seen[column + seats]
+        s["paid"][p] = seen[column + 2 * seats]
+        s["live"][p] = i64(p != me and seen[column + 3 * seats] > 0)
 
-    # Each choice: with what part of its range an opponent pays, our share of what we win.
-    stay = np.zeros((_CHOICES, MAX_SEATS))
-    lift = np.zeros((_CHOICES, MAX_SEATS))
-    keeps = np.ones(_CHOICES)
-    folding = np.zeros(_CHOICES)
-    calling = np.zeros(_CHOICES)
-    pot = i64(seen[POT])
-    for c in range(count):
-        worth[c] = 0.0
-        add = choices[c] - bet[me]
-        for p in range(players):
-            call = min(choices[c] - bet[p], stack[p])
-            if not live[p] or call <= 0:
-                stay[c, p] = 9.0
-            elif street == 0:
-                wagers = i64(seen[WAGERS]) + (1 if c > 0 else 0)
-                stay[c, p], lift[c, p] = early_parts(
-                    acted[p], wagers, call, pot + add, blind, players
+
+@kernel
+def list_choices(s: Spot, price: int, least: int, most: int, blind: int) -> None:
+    """The bets on this street to weigh: a check or call of ``price`` first, then raises."""
+    me, to = s["me"], s["to"]
+    high = s["bet"][me] + price
+    to[0] = high
+    s["choices"] = 1
+    if least == 0:
+        return
+    whole = s["pot"] + price
+    if s["street"] == 0:
+        matched = 0
+        for p in range(s["players"]):
+            matched += i64(p != me and s["bet"][p] == high)
+        to[1] = min(max((2 + matched) * high, least), most)
+        to[2] = most
+        s["choices"] = 3 if most <= 5 * high or most <= 12 * blind else 2
+    else:
+        to[1] = min(max(high + whole // 2, least), most)
+        to[2] = min(max(high + whole, least), most)
+        to[3] = most
+        s["choices"] = 4 if most - high <= 2 * whole else 3
+
+
+@kernel
+def foresee(habits: Habits, s: Spot, blind: int) -> None:
+    """What the opponents that each choice asks for chips answer it with."""
+    for c in range(s["choices"]):
+        pot = s["pot"] + s["to"][c] - s["bet"][s["me"]]
+        for p in range(s["players"]):
+            call = min(s["to"][c] - s["bet"][p], s["stack"][p])
+            s["stay"][c, p] = _FREE
+            if not s["live"][p] or call <= 0:
+                continue
+            if s["street"] == 0:
+                s["stay"][c, p], s["lift"][c, p] = early_parts(
+                    habits, s["acted"][p], s["wagers"] + i64(c > 0), call, pot, blind, s["players"]
                 )
             else:
-                stay[c, p] = late_part(call, pot + add)
-        if c == 0 and street < 3 and stack[me] > add:
-            keeps[c] = 1.0 - 0.05 * (3 - street) * (1.5 if behind else 0.6)
+                s["stay"][c, p] = late_part(habits, call, pot)
+                s["lift"][c, p] = habits.late_raise
 
-    values = np.zeros(MAX_SEATS, np.int64)
-    final = np.zeros(MAX_SEATS, np.int64)
+
+@kernel
+def try_choice(habits: Habits, s: Spot, world: Spot, c: int, ours: int) -> tuple[int, float]:
+    """One choice in one world, played to the showdown.
+
+    ``ours``: the value of our hand there. Returns who raises us, or -1; and otherwise what we win,
+    our own chips included.
+    """
+    me, to = s["me"], s["to"][c]
+    add = to - s["bet"][me]
+    reach = s["paid"][me] + add
+    most = 0  # that a better hand has in
+    sharing = 1
+    staying = 0
+    for p in range(s["players"]):
+        world["put"][p] = s["paid"][p]
+        if not s["live"][p]:
+            continue
+        if s["stay"][c, p] < _FREE:
+            place, chance = world["place"][p], world["chance"][p]
+            if chance >= rising(habits, place, s["stay"][c, p]):
+                continue
+            call = to - s["bet"][p]
+            deeper = s["stack"][me] > add and s["stack"][p] > call
+            if c > 0 and deeper and chance < rising(habits, place, s["lift"][c, p]):
+                return p, 0.0
+            world["put"][p] += min(call, s["stack"][p])
+        staying += 1
+        if world["value"][p] < 0:
+            world["value"][p] = value_of(world["held"][p] | world["board"])
+        if world["value"][p] > ours:
+            most = max(most, world["put"][p])
+        elif world["value"][p] == ours:
+            sharing += 1
+    if staying == 0:
+        return -1, float(s["pot"] + add)
+    most = min(most, reach)
+    won = reach - most
+    for p in range(s["players"]):
+        if p != me:
+            won += min(world["put"][p], reach) - min(world["put"][p], most)
+    return -1, won / sharing
+
+
+@kernel
+def face_raise(s: Spot, raiser: int, add: int, sign: int) -> float:
+    """What calling a raise the size of the pot brings, after ``add``: ``sign`` 1 if we win, 0, -1.
+
+    The others are taken to fold. A raise of half the chips or more is all in.
+    """
+    me = s["me"]
+    deep = min(s["stack"][me], s["stack"][raiser] + s["bet"][raiser] - s["bet"][me])
+    more = s["pot"] + 2 * add
+    if 2 * more > deep:
+        more = deep
+    if sign == 0:
+        return s["pot"] / 2
+    return float(s["pot"] + more if sign > 0 else -more)
+
+
+@kernel
+def kept(habits: Habits, s: Spot) -> float:
+    """Our part of what a call wins: with bets to come, less than all of it."""
+    me = s["me"]
+    if s["stack"][me] <= s["to"][0] - s["bet"][me]:
+        return 1.0
+    leak = habits.leak_inside
+    for p in range(s["players"]):
+        later = (p - 1) % s["players"] > (me - 1) % s["players"]
+        if later and s["live"][p] and s["stack"][p] > 0:
+            leak = habits.leak_outside
+    return 1.0 - leak * (3 - s["street"])
+
+
+@kernel
+def reckon(habits: Habits, s: Spot, worlds: Worlds) -> None:
+    """The worth of each choice over a fold, in chips: the mean over the worlds.
+
+    Raised, we fold or call, whichever is better on the whole.
+    """
+    me, worth = s["me"], s["worth"]
+    keep = kept(habits, s)
+    folding = np.zeros(CHOICES)
+    calling = np.zeros(CHOICES)
+    worth[:] = 0.0
     total = 0.0
-    for w in range(worlds):
-        total += weight[w]
-        whole = board | runout[w]
-        ours = value_of(mine | whole)
-        values[:] = -1
-        for c in range(count):
-            add = choices[c] - bet[me]
-            reach = paid[me] + add
-            most = 0  # that a better hand has in
-            sharing = 1
-            staying = 0
-            raiser = -1
-            for p in range(players):
-                final[p] = paid[p]
-                if not live[p]:
-                    continue
-                if stay[c, p] < 9.0:
-                    if chance[w, p] >= rising(places[p, w], stay[c, p]):
-                        continue
-                    call = choices[c] - bet[p]
-                    final[p] += min(call, stack[p])
-                    if c > 0 and stack[me] > add and stack[p] > call:
-                        up = (
-                            rising(places[p, w], lift[c, p])
-                            if street == 0
-                            else raising(places[p, w])
-                        )
-                        if chance[w, p] < up:
-                            raiser = p
-                staying += 1
-                if values[p] < 0:
-                    values[p] = value_of(held[w, p] | whole)
-                if values[p] > ours:
-                    most = max(most, final[p])
-                elif values[p] == ours:
-                    sharing += 1
-            if staying == 0:
-                worth[c] += weight[w] * pot
-                continue
+    for i in range(len(worlds)):
+        world = worlds[i]
+        weight = world["weight"]
+        total += weight
+        world["value"][:] = -1
+        ours = value_of(s["mine"] | world["board"])
+        for c in range(s["choices"]):
+            add = s["to"][c] - s["bet"][me]
+            raiser, won = try_choice(habits, s, world, c, ours)
             if raiser >= 0:
-                folding[c] -= weight[w] * add
-                deep = min(stack[me], stack[raiser] + bet[raiser] - bet[me])
-                more = min(deep, add + pot + add)
-                if 2 * more > deep:
-                    more = deep
-                gain = pot + more if ours > values[raiser] else -more
-                if ours == values[raiser]:
-                    gain = pot // 2
-                calling[c] += weight[w] * gain
-                continue
-            final[me] = reach
-            most = min(most, reach)
-            won = 0
-            for p in range(players):
-                won += min(final[p], reach) - min(final[p], most)
-            worth[c] += weight[w] * (keeps[c] * won / sharing - add)
-    for c in range(count):
-        worth[c] = (worth[c] + max(folding[c], calling[c])) / max(total, 1e-300)
-    return count
+                theirs = value_of(world["held"][raiser] | world["board"])
+                sign = i64(ours > theirs) - i64(ours < theirs)
+                folding[c] -= weight * add
+                calling[c] += weight * face_raise(s, raiser, add, sign)
+            else:
+                worth[c] += weight * ((keep * won if c == 0 else won) - add)
+    for c in range(s["choices"]):
+        worth[c] = (worth[c] + max(folding[c], calling[c])) / total
+
+
+@kernel
+def choose(s: Spot, price: int) -> int:
+    """The action of the best worth; of equals, the one of least chips."""
+    best = 0
+    for c in range(1, s["choices"]):
+        if s["worth"][c] > s["worth"][best]:
+            best = c
+    if best > 0:
+        return i64(s["to"][best]) + 1
+    return FOLD if price > 0 and s["worth"][0] < 0.0 else CALL
 
 
 @kernel
 def equity_actions(
+    habits: Habits,
     seen: NDArray[np.int32],
     history: NDArray[np.int16],
     seats: int,
@@ -381,32 +255,54 @@ def equity_actions(
     blind: int,
     order: NDArray[np.int64],
     keys: NDArray[np.uint64],
+    spots: NDArray[np.void],
+    worlds: Worlds,
     actions: NDArray[np.int64],
 ) -> None:
-    """What ``equity`` does at each row of packed observations (batch, width): (batch,)."""
-    choices = np.empty(_CHOICES, np.int64)
-    worth = np.empty(_CHOICES)
+    """What ``equity`` does at each row of packed observations (batch, width): (batch,).
+
+    ``spots`` (1,) and ``worlds`` are scratch.
+    """
+    s = spots[0]
     for row in range(len(seen)):
         actions[row] = CALL
         if seen[row, POSITION] < 0:  # nobody is to act
             continue
-        count = imagine(
-            seen[row],
-            history[row],
-            seats,
-            small,
-            blind,
-            order,
-            keys[row],
-            WORLDS,
-            choices,
-            worth,
+        look(s, seen[row], seats)
+        read_hand(habits, s, history[row], small, blind, order)
+        deal_worlds(s, worlds, keys[row])
+        weigh_worlds(habits, s, worlds, keys[row])
+        price, least, most = (
+            i64(seen[row, TO_CALL]),
+            i64(seen[row, RAISE_TO]),
+            i64(seen[row, RAISE_TO + 1]),
         )
-        best = 0
-        for c in range(1, count):
-            if worth[c] > worth[best]:
-                best = c
-        if best > 0:
-            actions[row] = choices[best] + 1
-        elif seen[row, TO_CALL] > 0 and worth[0] < 0.0:
-            actions[row] = FOLD
+        list_choices(s, price, least, most, blind)
+        foresee(habits, s, blind)
+        reckon(habits, s, worlds)
+        actions[row] = choose(s, price)
+
+
+def act(
+    habits: Habits,
+    seen: NDArray[np.int32],
+    history: NDArray[np.int16],
+    table: Table,
+    keys: NDArray[np.uint64],
+) -> NDArray[np.int64]:
+    """What ``equity`` does at each row of packed observations (batch, width): (batch,)."""
+    actions = np.empty(len(seen), np.int64)
+    equity_actions(
+        habits,
+        seen,
+        np.ascontiguousarray(history, np.int16),
+        table.seats,
+        table.small_blind,
+        table.big_blind,
+        preflop_order(),
+        np.ascontiguousarray(keys, np.uint64),
+        np.zeros(1, SPOT),
+        np.zeros(WORLDS, WORLD),
+        actions,
+    )
+    return actions

@@ -21,8 +21,8 @@ from ..jit import i64, kernel
 from ..rng import uniform
 from ..seats import Observations, Policy
 from .betting import CALL, RAISE
-from .equity import equity_actions
-from .equity_table import preflop_order
+from .equity import act
+from .equity_model import HABITS, Habits
 from .holdem_play import holdem_actions
 from .infosets import GAMES, tree
 from .limit_play import (
@@ -111,6 +111,7 @@ class EquityPolicy:
     """The player of no-limit hold'em that reckons what each action is worth: see ``equity``."""
 
     table: Table
+    habits: Habits = HABITS
 
     def __call__(
         self,
@@ -119,19 +120,7 @@ class EquityPolicy:
         rng: NDArray[np.uint64],
     ) -> NDArray[np.int64]:
         """Decide one action a row."""
-        seen = pack(observations)
-        actions = np.empty(len(seen), np.int64)
-        equity_actions(
-            seen,
-            np.ascontiguousarray(observations["history"], np.int16),
-            observations["stacks"].shape[1],
-            self.table.small_blind,
-            self.table.big_blind,
-            preflop_order(),
-            np.ascontiguousarray(rng, np.uint64),
-            actions,
-        )
-        return actions
+        return act(self.habits, pack(observations), observations["history"], self.table, rng)
 
 
 @dataclass(frozen=True)
