@@ -476,6 +476,8 @@ class PokerSeats(VecEnv):
         look_rows(self.states, rows, seen, masks, keys)
         views = RowViews(self._places, seen, self.histories, rows)
         actions = np.ascontiguousarray(self.policies[name](views, masks, keys), np.int64)
+        if actions.shape != rows.shape:
+            raise InputError(f"policy {name}: expected {rows.shape} actions; got {actions.shape}")
         bad = first_illegal(self.states, rows, actions)
         if bad >= 0:
             legal = describe_legal(self.states[rows[bad]])
