@@ -1,19 +1,13 @@
-"""`wager play`: one episode with a policy, as a replay and a table."""
+"""`wager play`: one episode with named seats, as a replay, a table and a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ..envs.grand_exchange.env import GrandExchange
-    from ..envs.replay import Replay
-    from ..envs.seats import Policy
 
 GAMES = ("grand-exchange", "garble", "poker")
 RENDERS = ("ansi",)
@@ -22,7 +16,19 @@ RENDERS = ("ansi",)
 def play(
     game: Annotated[str, typer.Argument(help=f"One of: {', '.join(GAMES)}.")],
     policy: Annotated[
-        str | None, typer.Option(help="grand-exchange: NAME (default reference) or sb3:PATH.")
+        str | None, typer.Option(help="grand-exchange: the one seat, as --seat.")
+    ] = None,
+    seat: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME, sb3:PATH or llm:MODEL@URL, one a seat (default reference)."),
+    ] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(help="SEAT=FILE: an operator's prompt for the llm seat of that number."),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(help="SEAT=VARIABLE that holds the seat's key, for WAGER_API_KEY."),
     ] = None,
     task: Annotated[
         int | None, typer.Option(help="grand-exchange: this served task (default 0).")
@@ -33,10 +39,6 @@ def play(
     live: Annotated[
         bool, typer.Option("--live", help="grand-exchange: decide every tick, not once.")
     ] = False,
-    seat: Annotated[
-        list[str] | None,
-        typer.Option(help="garble, poker: NAME, one a seat (default reference)."),
-    ] = None,
     table: Annotated[str | None, typer.Option(help="poker: the table (default kuhn).")] = None,
     hands: Annotated[int | None, typer.Option(help="poker: hands (default the table's).")] = None,
     turns: Annotated[int | None, typer.Option(help="garble: 6..24 (default 12).")] = None,
@@ -50,11 +52,22 @@ def play(
             help="garble, poker: the episode's; else what the policy's draws derive from."
         ),
     ] = 0,
+    timeout: Annotated[
+        float, typer.Option(help="llm seats: the episode's seconds, 60..86400.")
+    ] = 1200.0,
+    unpaced: Annotated[
+        bool, typer.Option("--unpaced", help="llm seats: no least time between calls.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Write the replay here.")] = Path("replay.json"),
+    json: Annotated[Path | None, typer.Option(help="Write the match's results here.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Write the last frame here, PNG.")] = None,
     render: Annotated[str | None, typer.Option(help="Show every decision: ansi.")] = None,
 ) -> None:
-    """Play one episode, write its replay and show what came of it."""
+    """Play one episode, write its replay and show what came of it.
+
+    A chat endpoint is asked over HTTP under the game's own deadlines. What it fails to decide the
+    scripted policy decides (in Grand Exchange: nothing is offered), and is counted.
+    """
     from ..envs.errors import InputError, require
 
     if game not in GAMES:
@@ -66,7 +79,6 @@ def play(
         ("--task", task, "grand-exchange"),
         ("--market-seed", market_seed, "grand-exchange"),
         ("--live", live or None, "grand-exchange"),
-        ("--seat", seat or None, "poker" if game == "poker" else "garble"),
         ("--table", table, "poker"),
         ("--hands", hands, "poker"),
         ("--turns", turns, "garble"),
@@ -75,86 +87,117 @@ def play(
     ):
         if value is not None and owner != game:
             raise InputError(f"{option} goes with {owner}, not {game}")
-    if task is not None and market_seed is not None:
-        raise InputError("give --task or --market-seed, not both")
+    if policy is not None and seat:
+        raise InputError("give --policy or --seat, not both")
+    if not 60 <= timeout <= 86_400:
+        raise InputError(f"timeout must be 60..86400; got {timeout:g}")
     if picture is not None:
         require("PIL.Image", "render")
     from ..probe.report import check_outputs
 
-    check_outputs([out, picture])
+    check_outputs([out, json, picture])
+    names = list(seat or [])
+    options: dict[str, Any] = {}
     if game == "garble":
-        from .play_garble import play_garble
+        from ..envs.garble import replay as garble
+        from ..envs.garble.constants import SEATS
 
-        play_garble(seat or [], seed, turns, noise_scale, preset, out, picture, render)
-        return
-    if game == "poker":
-        from .play_poker import play_poker
+        config = garble.config(turns, noise_scale, preset)
+        names = _seats(names, SEATS, "")
+        which = f"seed {seed}"
+    elif game == "poker":
+        from ..envs.poker import replay as poker
 
-        play_poker(table or "kuhn", seat or [], seed, hands, out, picture, render)
-        return
+        config = poker.config(table or "kuhn", hands)
+        names = _seats(names, poker.table_of(config).seats, f" at {config['table']}")
+        which = f"seed {seed}"
+    else:
+        from ..envs.errors import check_int
+        from ..envs.grand_exchange import replay as exchange
+        from ..envs.grand_exchange.constants import MAX_SEED
+
+        options["key"] = check_int("seed", seed, 0, MAX_SEED)
+        config = exchange.config(decision_interval=1 if live else None)
+        names = _seats(names if policy is None else [policy], 1, "")
+        seed = _market(task, market_seed)
+        which = f"market {seed}" if market_seed is not None else f"task {task or 0}, market {seed}"
+    from functools import partial
+
     from rich.console import Console
 
-    from ..envs.errors import check_int
-    from ..envs.grand_exchange import replay as replays
-    from ..envs.grand_exchange.constants import MAX_SEED
+    from ..envs.files import write_json
+    from ..envs.replay import save
+    from .play_match import play_seats, seats_table
+
+    console = Console()
+    say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
+    match = play_seats(
+        game,
+        config,
+        seed,
+        names,
+        _by_seat("prompt", prompt or []),
+        _by_seat("key", key or []),
+        timeout,
+        not unpaced,
+        console,
+        **options,
+    )
+    replay = match.replay
+    save(out, replay)
+    if json is not None:
+        write_json(json, match.results)
+    shown = import_module(f".play_{game.replace('-', '_')}", __package__)
+    if render is not None:
+        for frame in shown.frames(replay, render):
+            say(frame)
+    if picture is not None:
+        write_png(picture, shown.picture(replay))
+    say(shown.title(replay, which))
+    console.print(shown.table(replay))
+    for line in shown.footer(replay):
+        say(line)
+    if match.results["limits"] is not None:
+        say(f"reason {match.results['reason']}")
+        console.print(seats_table(match.results))
+    say(f"wrote {', '.join(str(path) for path in (out, json, picture) if path is not None)}")
+
+
+def _seats(names: list[str], count: int, where: str) -> list[str]:
+    """One name a seat; of none, references."""
+    from ..envs.errors import InputError
+
+    if names and len(names) != count:
+        times = "once" if count == 1 else f"{count} times"
+        raise InputError(f"give --seat {times}{where}, or not at all; got {len(names)}")
+    return names or ["reference"] * count
+
+
+def _market(task: int | None, market_seed: int | None) -> int:
+    """The seed of the market that is asked for."""
+    from ..envs.errors import InputError
     from ..envs.grand_exchange.env import GrandExchange
 
-    policy = policy or "reference"
-    decide = _policy(policy)
-    check_int("seed", seed, 0, MAX_SEED)
-    interval = 1 if live else None
-    env = GrandExchange(decision_interval=interval)
-    chosen = {"task": task or 0} if market_seed is None else {"market_seed": market_seed}
-    env.reset(options=chosen)
-    market = env.market.seed
-    config = replays.config(decision_interval=interval)
-    replay = replays.record(config, market, decide, policy, seed)
-    replays.save(out, replay)
-    console = Console()
-    if render is not None:
-        for frame in _frames(GrandExchange(decision_interval=interval, render_mode=render), replay):
-            console.print(frame, highlight=False, markup=False, soft_wrap=True)
-    if picture is not None:
-        env = GrandExchange(decision_interval=interval, render_mode="rgb_array")
-        *_, last = _frames(env, replay)
-        write_png(picture, last)
-    name = f"task {chosen['task']}, market {market}" if "task" in chosen else f"market {market}"
-    console.print(
-        f"{game}: {name}, played by {policy}", highlight=False, markup=False, soft_wrap=True
-    )
-    console.print(_table(replay))
-    results = replay["results"]
-    console.print(
-        f"purse {results['purse']:,.2f} gp   return {results['return']:+.2%}", highlight=False
-    )
-    written = [out] if picture is None else [out, picture]
-    text = ", ".join(str(path) for path in written)
-    console.print(f"wrote {text}", highlight=False, markup=False, soft_wrap=True)
+    if task is not None and market_seed is not None:
+        raise InputError("give --task or --market-seed, not both")
+    env = GrandExchange()
+    env.reset(options={"task": task or 0} if market_seed is None else {"market_seed": market_seed})
+    return env.market.seed
 
 
-def _policy(name: str) -> Policy:
-    """A scripted policy by its name; a trained model only then brings its library in."""
-    from ..envs.grand_exchange.policies import POLICIES
+def _by_seat(option: str, given: Sequence[str]) -> dict[int, str]:
+    """``SEAT=VALUE`` texts by seat."""
+    from ..envs.errors import InputError
 
-    if name in POLICIES:
-        return POLICIES[name]
-    from ..envs.seats import parse_seat
-
-    parse_seat(name, POLICIES, ["policy", "sb3"])
-    from ..training.grand_exchange import policy_named
-
-    return policy_named(name)
-
-
-def _frames(env: GrandExchange, replay: Replay) -> Iterator[Any]:
-    """The frames of a replay: before the first decision, and after each."""
-    import numpy as np
-
-    env.reset(options={"market_seed": replay["seed"]})
-    yield env.render()
-    for entry in replay["inputs"]:
-        env.step(np.array(entry["decision"]))
-        yield env.render()
+    values: dict[int, str] = {}
+    for text in given:
+        seat, equals, value = text.partition("=")
+        if not (seat.isascii() and seat.isdecimal() and equals and value):
+            raise InputError(f"--{option} must be SEAT=VALUE, seats from 0; got {text!r}")
+        if int(seat) in values:
+            raise InputError(f"--{option} names seat {int(seat)} twice")
+        values[int(seat)] = value
+    return values
 
 
 def write_png(path: Path, pixels: Any) -> None:
@@ -167,33 +210,3 @@ def write_png(path: Path, pixels: Any) -> None:
     stream = BytesIO()
     require("PIL.Image", "render").fromarray(pixels).save(stream, "PNG")
     write_bytes(path, stream.getvalue())
-
-
-def _table(replay: Replay) -> Table:
-    """An item a line: the last offer to buy it, and what was traded at which mean price."""
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("item", no_wrap=True)
-    for column in ("buy/sell at", "bought", "sold", "dumped"):
-        table.add_column(column, justify="right", no_wrap=True)
-    results = replay["results"]
-    for i, item in enumerate(results["items"]):
-        offers = [o for event in replay["events"] for o in event["offers"] if o["item"] == item]
-        fills = [f for event in replay["events"] for f in event["fills"] if f["item"] == item]
-        table.add_row(
-            item,
-            f"{offers[-1]['buy']:,}/{offers[-1]['sell']:,}" if offers else "-",
-            _traded([f for f in fills if f["units"] > 0]),
-            _traded([f for f in fills if f["units"] < 0]),
-            f"{results['forced_out'][i]:,}" if results["forced_out"][i] else "-",
-        )
-    return table
-
-
-def _traded(fills: list[dict[str, Any]]) -> str:
-    """Units at their mean price."""
-    units = sum(fill["units"] for fill in fills)
-    if not units:
-        return "-"
-    return f"{abs(units):,} at {sum(f['units'] * f['price'] for f in fills) / units:,.0f}"

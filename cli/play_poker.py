@@ -1,10 +1,9 @@
-"""`wager play poker`: one match of named seats at a table, as a replay and a results table."""
+"""`wager play poker`: what a match at a table shows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -12,57 +11,34 @@ if TYPE_CHECKING:
     from ..envs.replay import Replay
 
 
-def play_poker(
-    table: str,
-    seats: Sequence[str],
-    seed: int,
-    hands: int | None,
-    out: Path,
-    picture: Path | None,
-    render: str | None,
-) -> None:
-    """Play ``seats`` (one a seat, or none for references), write the replay and show the results.
+def title(replay: Replay, which: str) -> str:
+    """The match in a line; ``which`` one it is."""
+    config, played = replay["config"], replay["results"]["hands_played"]
+    return f"poker: {config['table']}, {which}, {played} hands"
 
-    Raises:
-        InputError: for an unknown table, another number of seats, a seat that no scripted policy
-            plays there, or a seed or hand count out of range.
-    """
-    from rich.console import Console
 
-    from ..envs.errors import InputError, check_int
+def frames(replay: Replay, mode: str) -> Iterator[Any]:
+    """The start and every decision."""
     from ..envs.poker import replay as replays
+
+    return replays.frames(replay, mode)
+
+
+def picture(replay: Replay) -> Any:
+    """The last frame, uint8 (height, width, 3)."""
     from ..envs.poker.picture import draw
-    from ..envs.poker.policies import POLICIES, make_policy
-    from ..envs.seats import parse_seat
-    from .play import write_png
+    from ..envs.poker.replay import views
 
-    config = replays.config(table, hands)
-    count = replays.table_of(config).seats
-    names = list(seats) or ["reference"] * count
-    if len(names) != count:
-        raise InputError(f"give --seat {count} times at {table}, or not at all; got {len(names)}")
-    for name in names:
-        parse_seat(name, POLICIES, ["policy"])
-    check_int("seed", seed, 0, 2**63 - 1)
-    replay = replays.record(config, seed, [make_policy(name, table) for name in names], names)
-    replays.save(out, replay)
-    console = Console()
-    if render is not None:
-        for frame in replays.frames(replay, render):
-            console.print(frame, highlight=False, markup=False, soft_wrap=True)
-    if picture is not None:
-        *_, last = replays.views(replay)
-        write_png(picture, draw(last))
-    results = replay["results"]
-    console.print(f"poker: {table}, seed {seed}, {results['hands_played']} hands", highlight=False)
-    console.print(_table(replay))
-    for flag in (results["audit"] or {"flags": []})["flags"]:
-        console.print(f"audit: {flag}", highlight=False)
-    written = ", ".join(str(path) for path in (out, picture) if path is not None)
-    console.print(f"wrote {written}", highlight=False, markup=False, soft_wrap=True)
+    *_, last = views(replay)
+    return draw(last)
 
 
-def _table(replay: Replay) -> Table:
+def footer(replay: Replay) -> list[str]:
+    """What the audit flags."""
+    return [f"audit: {flag}" for flag in (replay["results"]["audit"] or {"flags": []})["flags"]]
+
+
+def table(replay: Replay) -> Table:
     """A seat a line; units are big blinds or antes."""
     from rich.table import Table
 

@@ -15,16 +15,9 @@ import httpx
 import pytest
 
 from wager.envs.errors import InputError
+from wager.training.match.chat import Completion, EndpointError
 from wager.training.match.clock import VirtualTime, now, run
-from wager.training.match.endpoint import (
-    MAX_BODY,
-    Completion,
-    Endpoint,
-    EndpointError,
-    Key,
-    check_url,
-    read_key,
-)
+from wager.training.match.endpoint import MAX_BODY, Endpoint, Key, check_url, read_key
 
 SECRET = "sk-planted-5d1f0c"
 MESSAGES = [{"role": "user", "content": "\ud800 decide"}]

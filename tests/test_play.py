@@ -57,12 +57,25 @@ def test_live_with_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["grand-exchange", "--picture", "none/p.png"], "cannot write none/p.png"),
         (["grand-exchange", "--picture", "replay.json"], "two outputs name the same file"),
         (["grand-exchange", "--policy", "sb3:none.zip"], "none.zip"),
-        (["grand-exchange", "--seat", "plain"], "--seat goes with garble, not grand-exchange"),
+        (
+            ["grand-exchange", "--seat", "plain", "--policy", "plain"],
+            "--policy or --seat, not both",
+        ),
+        (["grand-exchange", *["--seat", "plain"] * 2], "give --seat once, or not at all; got 2"),
         (["garble", "--live"], "--live goes with grand-exchange, not garble"),
         (["garble", "--seat", "quoter"], "give --seat 5 times, or not at all; got 1"),
         (["garble", *["--seat", "me"] * 5], "seat 'me': no such policy; known: broker, "),
-        (["garble", *["--seat", "sb3:m.zip"] * 5], "seat 'sb3:m.zip': no sb3 seat here"),
-        (["garble", *["--seat", "llm:m@http://h"] * 5], "no llm seat here; known: broker"),
+        (["garble", *["--seat", "sb3:m.zip"] * 5], "model m.zip: no such file"),
+        (["garble", *["--seat", "llm:m@ftp://h"] * 5], "expected llm:MODEL@URL with an http or"),
+        (["garble", *["--seat", "llm:m@http://h"] * 5], "set WAGER_API_KEY in the environment"),
+        (["garble", *["--seat", "llm:m@http://u:p@h"] * 5], "no user, password, query or fragment"),
+        (["garble", "--prompt", "0=p.txt"], "cannot read p.txt: No such file or directory"),
+        (["garble", "--prompt", "p.txt"], "--prompt must be SEAT=VALUE, seats from 0; got 'p.txt'"),
+        (["garble", *["--key", "1=A"] * 2], "--key names seat 1 twice"),
+        (["garble", "--key", "1=A"], "a key for seat 1: 'reference' is no chat endpoint"),
+        (["garble", "--key", "5=A"], "seat must be 0..4; got 5"),
+        (["garble", "--timeout", "5"], "timeout must be 60..86400; got 5"),
+        (["garble", "--timeout", "nan"], "timeout must be 60..86400; got nan"),
         (["garble", "--seed", "-1"], "seed must be 0..9223372036854775807; got -1"),
         (["garble", "--turns", "25"], "turns must be 6..24; got 25"),
         (["garble", "--noise-scale", "nan"], "noise_scale must be 0.0..2.0; got nan"),
@@ -72,8 +85,8 @@ def test_live_with_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["poker", "--turns", "9"], "--turns goes with garble, not poker"),
         (["poker", "--table", "omaha"], "no table 'omaha'; the tables are kuhn, leduc, "),
         (["poker", "--seat", "house"], "give --seat 2 times at kuhn, or not at all; got 1"),
-        (["poker", *["--seat", "me"] * 2], "seat 'me': no such policy; known: house, nash, "),
-        (["poker", *["--seat", "sb3:m.zip"] * 2], "no sb3 seat here; known: house"),
+        (["poker", *["--seat", "me"] * 2], "seat 'me': no such policy; known: "),
+        (["poker", *["--seat", "sb3:m.zip"] * 2], "model m.zip: no such file"),
         (
             ["poker", "--table", "headsup", *["--seat", "nash"] * 2],
             "nash plays kuhn, leduc; got 'headsup'",
@@ -90,6 +103,7 @@ def test_mistakes_are_one_line_and_leave_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WAGER_API_KEY", raising=False)
     assert main(["play", *arguments]) == 2
     errors = capsys.readouterr().err.splitlines()
     assert message in errors[-1]

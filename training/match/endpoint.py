@@ -10,10 +10,10 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 from ...envs.errors import InputError, require
+from .chat import Completion, EndpointError, Message
 
 require("httpx", "llm")
 
@@ -26,42 +26,6 @@ MAX_BODY = 2**20
 MAX_COUNT = 2**53
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _BLOT = "[key]"
-
-Message: TypeAlias = dict[str, str]
-"""``{"role": "system", "user" or "assistant", "content": text}``."""
-
-Fault: TypeAlias = Literal[
-    "unreachable",  # no connection
-    "late",  # no whole answer in time
-    "broken",  # an answer that is cut off, too long, or no chat completion
-    "failing",  # 5xx: the server's own fault
-    "refused",  # any other status: asking again would not help
-    "throttled",  # 429
-]
-FAULTS: tuple[Fault, ...] = get_args(Fault)
-
-
-class EndpointError(Exception):
-    """A request that brought no answer; the message holds nothing that the endpoint sent.
-
-    ``fault`` says what happened; ``status`` is the HTTP status, 0 if there was none; ``transient``
-    is whether asking again at once may help.
-    """
-
-    def __init__(self, fault: Fault, message: str, status: int = 0) -> None:
-        super().__init__(message)
-        self.fault = fault
-        self.status = status
-        self.transient = fault not in ("refused", "throttled")
-
-
-@dataclass(frozen=True)
-class Completion:
-    """An answer's text, and the tokens that the endpoint says it took (0 if it does not say)."""
-
-    text: str
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
 
 class Key:

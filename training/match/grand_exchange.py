@@ -16,7 +16,7 @@ from ...envs.replay import Replay
 from ...envs.rng import mix
 from ...wrappers.text import grand_exchange as text
 from .pace import GRAND_EXCHANGE, Limits, Pace
-from .seats import ChatSeat, Player
+from .seats import OUT_OF_TIME, ChatSeat, Player
 from .talk import Talk
 from .watch import Watch, ignore
 
@@ -76,6 +76,8 @@ async def _ask(talk: Talk, view: text.View, pace: Pace) -> NDArray[np.int64]:
         decision = await talk.decide(view, pace)
         if decision is None:
             talk.stood_in(())
+    else:
+        talk.seat.tally.faults[OUT_OF_TIME] += 1
     if decision is None:
         talk.seat.tally.fallbacks += 1
         return np.zeros((len(view.items), 4), np.int64)

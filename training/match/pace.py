@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from .clock import now
@@ -25,8 +25,8 @@ class Limits:
     ``stop``: play ends at the next boundary once so much has passed. ``void``: the live hand is
     refunded. ``settle``: no call lasts past it. ``spacing``: least time from one start to the next,
     of decisions (a batch is one), and if ``even`` of retries too. ``call``: a call's timeout.
-    ``rate``: most calls in any minute, retries included. ``decisions``: most decisions of all model
-    seats together; None for any number.
+    ``rate``: most calls in any minute, retries included; None for any number.
+    ``decisions``: most decisions of all chat seats together; None for any number.
     """
 
     stop: float
@@ -35,7 +35,7 @@ class Limits:
     even: bool
     void: float = float("inf")
     call: float = 20.0
-    rate: int = 29
+    rate: int | None = 29
     decisions: int | None = None
 
 
@@ -51,6 +51,15 @@ POKER = Limits(
 )
 GARBLE = Limits(stop=0.60 * EPISODE, settle=EPISODE, spacing=12.0, even=False)
 GRAND_EXCHANGE = Limits(stop=0.60 * EPISODE, settle=EPISODE, spacing=2.1, even=True)
+
+
+def limits_of(base: Limits, episode: float = EPISODE, paced: bool = True) -> Limits:
+    """``base`` for another episode timeout, and with neither spacing nor rate if not ``paced``."""
+    share = episode / EPISODE
+    limits = replace(
+        base, stop=share * base.stop, void=share * base.void, settle=share * base.settle
+    )
+    return limits if paced else replace(limits, spacing=0.0, rate=None)
 
 
 class Pace:
@@ -90,13 +99,15 @@ class Pace:
         """Wait until one more call may start."""
         if retry and self.limits.even:
             await self.space()
-        while len(self._calls) >= self.limits.rate:
+        rate = self.limits.rate
+        while rate is not None and len(self._calls) >= rate:
             wait = self._calls[0] + MINUTE - now()
             if wait > _SLACK:
                 await asyncio.sleep(wait)
             else:
                 self._calls.popleft()
-        self._calls.append(now())
+        if rate is not None:
+            self._calls.append(now())
 
     def throttle(self) -> None:
         """A provider said 429."""

@@ -15,7 +15,7 @@ from typing import Any
 from ...envs.files import digest
 from ...envs.replay import Replay
 from .pace import Limits
-from .seats import ChatSeat, Player
+from .seats import OUT_OF_TIME, ChatSeat, Player
 
 SCHEMA = "wager.match/1"
 SCHEMA_FILE = Path(__file__).with_name("match.schema.json")
@@ -23,13 +23,14 @@ SCHEMA_FILE = Path(__file__).with_name("match.schema.json")
 
 
 def match_results(
-    replay: Replay, reason: str, players: Sequence[Player], limits: Limits | None, seconds: float
+    replay: Replay, players: Sequence[Player], limits: Limits | None, seconds: float
 ) -> dict[str, Any]:
     """The results of a match, as JSON types.
 
     ``limits`` are those that the match was played under; None where no endpoint played. ``seconds``
     is what it took.
     """
+    cut = any(player.tally.faults[OUT_OF_TIME] for player in players)
     body: dict[str, Any] = {
         "schema": SCHEMA,
         "game": replay["game"],
@@ -37,7 +38,7 @@ def match_results(
         "config": replay["config"],
         "seed": replay["seed"],
         "limits": None if limits is None else _finite(asdict(limits)),
-        "reason": reason,
+        "reason": replay["results"].get("reason", "deadline" if cut else "complete"),
         "seats": [_seat(player) for player in players],
         "results": replay["results"],
         "replay": replay["digest"],

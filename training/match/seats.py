@@ -11,8 +11,8 @@ from typing import TypeAlias, TypeVar
 from ...envs.errors import InputError
 from ...envs.seats import Policy
 from ...wrappers.text.reply import ReplyError
+from .chat import ChatModel, EndpointError, Message
 from .clock import now
-from .endpoint import Endpoint, EndpointError, Message
 from .pace import Pace
 
 T = TypeVar("T")
@@ -23,12 +23,13 @@ MAX_KEPT = 2_000
 """Most runes of an answer that stay in a conversation: its end, where the decision is."""
 LATE = "Your last answer came too late and was not read. Answer at once, with the JSON alone."
 
-ILL_FORMED = "ill-formed"
+ILL_FORMED, OUT_OF_TIME = "ill-formed", "deadline"
+"""What besides a ``Fault`` can cost a seat its decision: its answer, or no time left to ask."""
 
 
 @dataclass
 class Tally:
-    """What one seat did and took. ``faults`` counts failed calls by ``Fault`` or ``ILL_FORMED``.
+    """What one seat did and took. ``faults`` counts what went wrong, by name.
 
     ``fallbacks`` are the decisions that the scripted policy made in the seat's stead,
     ``forced_folds`` those (in poker) that nobody made; ``dropped`` are the ill-formed parts of last
@@ -58,10 +59,10 @@ class PolicySeat:
 
 @dataclass
 class ChatSeat:
-    """A chat endpoint, called ``name``, and the guidance of who sends it (may be empty)."""
+    """A chat model, called ``name``, and the guidance of who sends it (may be empty)."""
 
     name: str
-    endpoint: Endpoint
+    model: ChatModel
     guidance: str = ""
     tally: Tally = field(default_factory=Tally)
 
@@ -82,13 +83,13 @@ class ChatSeat:
             await pace.admit(retry)
             seconds = pace.allowance()
             if seconds <= 0:
-                tally.faults["late"] += 1
+                tally.faults[OUT_OF_TIME] += 1
                 break
             tally.calls += 1
             tally.retries += retry
             started = now()
             try:
-                completion = await self.endpoint.complete(messages, seconds)
+                completion = await self.model.complete(messages, seconds)
             except EndpointError as error:
                 tally.faults[error.fault] += 1
                 if error.status == 404 and tally.calls == 1:

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from ...wrappers.text.reply import ReplyError
-from .endpoint import Message
+from .chat import Message
 from .pace import Pace
 from .seats import ChatSeat, assistant, system, user
 
