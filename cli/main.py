@@ -29,6 +29,7 @@ COMMANDS = {
     "play": Command("play", "play", "Play an episode: a replay, a table, a picture."),
     "view": Command("view", "view", "Make of a replay one page that a browser opens."),
     "serve": Command("serve", "serve", "A scripted policy as a chat model, over HTTP."),
+    "tokens": Command("tokens", "tokens", "How long the prompts of language-model seats get."),
     "bench": Command("bench", "bench", "Throughput, as ratios from one run on one core."),
 }
 

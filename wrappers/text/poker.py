@@ -242,7 +242,8 @@ def _blocks(view: View, since: View | None = None) -> list[Block]:
     talk = view.talk
     if since is not None:
         betting = betting[len(_told(since)) :]
-        talk = talk[len(since.talk) :]
+        # its own lines stand in its replies
+        talk = tuple(said for said in talk[len(since.talk) :] if said.alias != view.alias)
     by_street = groupby(betting, lambda entry: entry[0])
     shown = _newest(talk, WHOLE_TALK if since is None else NEWS_TALK)
     return [
