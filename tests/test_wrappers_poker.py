@@ -353,25 +353,24 @@ def test_nothing_hidden_is_seen(table: str, seed: int, steps: int) -> None:
     """Other seats' cards, the rest of the board and the key may be anything."""
     env = under_way(table, seed, steps)
     row: Row = env.row
-    flat = FlatFeatures(BetSizes(env))
-    flat.env._look()  # the wrapper joins a match that is under way
     rng = np.random.default_rng(seed)
     shown = cards_on_board(row)
     truth = row.copy()
     for seat, agent in enumerate(env.possible_agents):
-        before = _bytes(flat, agent)
+        before = _bytes(env, agent)
         row["key"] = rng.integers(2**63)
         row["board"][shown:] = rng.integers(0, 52, 5 - shown)
         for p in range(int(row["players"])):
             if row["seat_at"][p] != seat:
                 row["hole"][p] = rng.integers(0, 52, 2)
-        flat.env._look()
-        assert _bytes(flat, agent) == before
+        assert _bytes(env, agent) == before
         for name in row.dtype.names:
             row[name] = truth[name]
 
 
-def _bytes(env: Any, agent: str) -> list[bytes]:
+def _bytes(native: Any, agent: str) -> list[bytes]:
+    """What wrappers that join the match now show."""
+    env = FlatFeatures(BetSizes(native))
     seen = env.observe(agent)
     return [seen["observation"].tobytes(), seen["action_mask"].tobytes(), repr(env.infos).encode()]
 
@@ -397,6 +396,27 @@ def test_the_observer_sees_its_own_cards() -> None:
         observe(env.row, seat, packed[seat])
     features = seen_features("holdem-hu", packed, new_histories(table, 2))
     assert (features[0, :78] != features[1, :78]).any()
+
+
+def test_the_wrapper_follows_the_native_environment() -> None:
+    """Moves under the wrapper, and a match that is stopped, leave nothing stale."""
+    env = poker_v0.env(table="holdem-hu")
+    small = BetSizes(env)
+    small.reset(seed=0)
+    agent = small.agent_selection
+    assert small.infos[agent]["action_mask"].tolist() == [1] * 6
+    env.step(1 + 100)
+    assert small.infos[agent] == {}
+    other = small.agent_selection
+    assert small.infos[other]["action_mask"].tolist() == [1, 1, 0, 0, 0, 0]
+    assert small.observe(other)["action_mask"] is small.infos[other]["action_mask"]
+    env.unwrapped.void("deadline")
+    _, _, over, cut, info = small.last()
+    assert (over, cut, info) == (False, True, {})
+    assert not small.observe(other)["action_mask"].any()
+    for _ in range(2):
+        small.step(None)
+    assert small.agents == []
 
 
 def test_spaces_are_told_apart() -> None:

@@ -127,7 +127,6 @@ def test_a_row_is_the_standard_environment(
                     last, i = i, i + 1
                 else:
                     raw.step(others_move(raw, policies, seat))
-                    env.env._look()  # the native environment moved under the wrapper
                 owed += raw.rewards[me]
                 out = bool(raw.table.race and raw.row["chips"][seat] == 0)
                 if by_hand and raw.row["scored"] > hand:

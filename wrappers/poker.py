@@ -70,9 +70,10 @@ class BetSizes(BaseWrapper[str, Any, int]):  # type: ignore[misc]  # PettingZoo 
             )
             for agent in env.possible_agents
         }
-        self._menu = np.full(count, BARRED)
         self._no_actions = np.zeros(count, np.int8)
-        self._infos: dict[str, dict[str, Any]] = {}
+        self._menu = np.full(count, BARRED)
+        self._mask = self._no_actions
+        self._native_mask: NDArray[np.int8] | None = None
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The same object for an agent every time."""
@@ -85,20 +86,19 @@ class BetSizes(BaseWrapper[str, Any, int]):  # type: ignore[misc]  # PettingZoo 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
         """The environment's infos with the small mask in place of the native one."""
-        return self._infos or self.env.infos
-
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a match; see ``PokerEnv.reset``."""
-        self.env.reset(seed=seed, options=options)
         self._look()
+        return {
+            agent: info | {"action_mask": self._mask} if "action_mask" in info else info
+            for agent, info in self.env.infos.items()
+        }
 
     def step(self, action: int | np.integer[Any] | None) -> None:
         """Play a small action; None once the match is over."""
         agent = self.env.agent_selection
         if self.env.terminations[agent] or self.env.truncations[agent]:
             self.env.step(action)
-            self._infos = self.env.infos
             return
+        self._look()
         try:
             move = index(action)  # type: ignore[arg-type]
         except TypeError:
@@ -107,23 +107,23 @@ class BetSizes(BaseWrapper[str, Any, int]):  # type: ignore[misc]  # PettingZoo 
         if native == BARRED:
             raise InputError(f"{agent}: action {action!r} is not legal; legal: {self._legal()}")
         self.env.step(int(native))
-        self._look()
 
     def observe(self, agent: str) -> dict[str, Any]:
         """What an agent sees now; its mask is all 0 out of turn."""
-        mask = self._infos.get(agent, {}).get("action_mask")
         seen = self.env.observe(agent)
+        mask = self.infos.get(agent, {}).get("action_mask")
         return {**seen, "action_mask": self._no_actions.copy() if mask is None else mask}
 
     def _look(self) -> None:
-        """Work out the menu of the agent to act."""
-        self._infos = {agent: dict(info) for agent, info in self.env.infos.items()}
+        """Work out the menu of the agent to act, if that has not been done."""
         agent = self.env.agent_selection
-        if "action_mask" not in self._infos[agent]:
+        native = self.env.infos.get(agent, {}).get("action_mask")
+        if native is None or native is self._native_mask:
             return
         fields = self.env.observe(agent)["observation"]
-        self._menu = self.bets.menus(pack({k: v[None] for k, v in fields.items()}))[0]
-        self._infos[agent]["action_mask"] = (self._menu != BARRED).astype(np.int8)
+        self._menu = self.bets.menus(pack({name: value[None] for name, value in fields.items()}))[0]
+        self._mask = (self._menu != BARRED).astype(np.int8)
+        self._native_mask = native  # one array a decision
 
     def _legal(self) -> str:
         """The legal actions in words."""
