@@ -59,6 +59,7 @@ def test_odd_token_counts_count_as_none(count: object) -> None:
 
 def test_an_answer_that_repeats_the_key_is_blotted() -> None:
     assert asked(answered(body=completion(f"the key is {SECRET}!"))).text == "the key is [key]!"
+    assert Key("none").blot("a nonentity") == "a nonentity"
 
 
 BAD: dict[str, tuple[Callable[[Any], Any], str, bool]] = {

@@ -26,6 +26,7 @@ MAX_BODY = 2**20
 MAX_COUNT = 2**53
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _BLOT = "[key]"
+_LEAST_SECRET = 8
 
 
 class Key:
@@ -45,8 +46,8 @@ class Key:
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
     def blot(self, text: str) -> str:
-        """``text`` without the key."""
-        return text.replace(self._value, _BLOT) if self._value else text
+        """``text`` without the key; one too short to be a secret may be part of any word."""
+        return text.replace(self._value, _BLOT) if len(self._value) >= _LEAST_SECRET else text
 
 
 def check_url(url: str) -> httpx.URL:

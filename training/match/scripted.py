@@ -36,7 +36,7 @@ _GARBAGE = (
     '{"action": "sing", "offers": "all of them", "channel": 7}',
     "{}" * 1000,
     '```json\n[{"move": "check"}]\n```',
-    '{"action": 1e309, "amount": -1, "text": null, "offers": [[]]}',
+    '{"action": 1e309, "amount": -1, "text": null, "offers": 1e309}',
     "\ud800\u2028{'action': 'fold'}",
 )
 

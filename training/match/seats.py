@@ -78,7 +78,6 @@ class ChatSeat:
             InputError: if the first call of all finds no such model or path (404).
         """
         tally = self.tally
-        tally.decisions += 1
         for retry in (False, True):
             await pace.admit(retry)
             seconds = pace.allowance()
