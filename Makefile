@@ -37,6 +37,7 @@ lint: install
 bench: install
 	$(BIN)/wager bench grand-exchange
 	$(BIN)/wager bench garble
+	$(BIN)/wager bench poker
 
 clean:
 	rm -rf build $(VENV) .mypy_cache .pytest_cache .ruff_cache

@@ -8,7 +8,11 @@ from typing import Annotated
 
 import typer
 
-GAMES = {"grand-exchange": "bench_grand_exchange", "garble": "bench_garble"}
+GAMES = {
+    "grand-exchange": "bench_grand_exchange",
+    "garble": "bench_garble",
+    "poker": "bench_poker",
+}
 """Games with a benchmark, and the module of ``wager.probe`` that has its contenders."""
 
 
