@@ -256,8 +256,9 @@ def _blocks(view: View, since: View | None = None) -> list[Block]:
             tuple(_deal(view, row.tolist()) for row in seen["tape"][: number("num_deals")]),
             Kind.LOG,
         ),
-        Block("Your notes", (quoted(view.notes),) if view.notes else ()),
     ]
+    if since is None and view.notes:  # in a conversation they stand in its replies
+        blocks.append(Block("Your notes", (quoted(view.notes),)))
     return blocks
 
 
