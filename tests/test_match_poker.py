@@ -104,7 +104,8 @@ def test_no_endpoint_no_clock() -> None:
 
 
 def test_every_hand_is_a_conversation_of_its_own() -> None:
-    line = Line(plays("house"))
+    house = answers("house")
+    line = Line(lambda messages, call: f"<think>{'Hm. ' * 99}</think>Well: {house(messages)}")
     played = match([line.seat("Bluff."), scripted("rock", "leduc")], "leduc", 8)
     hands = [entry["hand"] for entry in played.replay["inputs"] if entry["seat"] == 0]
     for hand, said in zip(hands, line.asked, strict=True):
@@ -113,6 +114,7 @@ def test_every_hand_is_a_conversation_of_its_own() -> None:
         assert f"Hand: {hand + 1} of 8;" in said[1]["content"]
         assert len(said) == 2 * sum(h == hand for h in hands[: line.asked.index(said) + 1])
         assert sum("Your cards: " in m["content"] for m in said) == 1
+        assert "Hm." not in json.dumps(said)
 
 
 def test_the_budget_ends_the_match_at_a_pair() -> None:

@@ -24,8 +24,6 @@ from .seats import ChatSeat, Player
 from .talk import Talk
 from .watch import Watch, ignore
 
-Action = Decision | NDArray[np.integer]
-
 
 async def play(
     config: dict[str, Any],
@@ -60,21 +58,22 @@ async def play(
                 break
         turn = int(env.state_record["turn"])
         policy_keys(np.array([seed], np.int64), turn, keys)
-        decisions: dict[str, Action] = {}
-        if pace is not None:
-            views = {agent: scribe.view(agent) for agent in talks}
-            decisions |= await _ask(talks, views, pace)
-        missing = [agent for agent in talks if agent not in decisions]
+        views = {agent: scribe.view(agent) for agent in talks}
+        decided = await _ask(talks, views, pace) if pace is not None else {}
+        decisions: dict[str, Decision | NDArray[np.integer]] = {}
         for seat, (agent, player) in enumerate(seats.items()):
             player.tally.decisions += 1
-            if agent in decisions:
+            if agent in decided:
+                decisions[agent] = decided[agent]
                 continue
             policy = POLICIES[text.FALLBACK] if isinstance(player, ChatSeat) else player.policy
             mask = infos[agent]["action_mask"]
-            decisions[agent] = _move(policy, observations[agent], mask, keys[:, seat])
-        for agent in missing:
-            seats[agent].tally.fallbacks += 1
-            talks[agent].stood_in(text.decision_of(decisions[agent], views[agent]))
+            action = _move(policy, observations[agent], mask, keys[:, seat])
+            decisions[agent] = action
+            if agent in talks:
+                player.tally.fallbacks += 1
+                talks[agent].played(text.decision_of(action, views[agent]))
+        missing = talks.keys() - decided.keys()
         observations, _, _, _, infos = recorder.play(decisions, missing)
         scribe.note()
         watch("turn", turn + 1, env.table.turns, env.table.seen["score"][0].tolist())

@@ -75,7 +75,7 @@ async def _ask(talk: Talk, view: text.View, pace: Pace) -> NDArray[np.int64]:
         await pace.space()
         decision = await talk.decide(view, pace)
         if decision is None:
-            talk.stood_in(())
+            talk.played(())
     else:
         talk.seat.tally.faults[OUT_OF_TIME] += 1
     if decision is None:

@@ -127,7 +127,7 @@ class _Match:
         player.tally.fallbacks += by == "fallback"
         player.tally.forced_folds += by == "forced-fold"
         if by != "seat" and isinstance(player, ChatSeat):
-            self.talks[seat].stood_in(decision)
+            self.talks[seat].played(decision)
         self.scribe.note(decision)
         self.recorder.step(text.action_of(decision, view), decision.say, by)
 

@@ -81,17 +81,24 @@ def _poker(model: str, view: poker.View, key: NDArray[np.uint64]) -> int:
 def _grand_exchange(
     model: str, view: grand_exchange.View, key: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    return _known(exchange_policies.POLICIES, model)(_batch(view.seen), None, key)[0]
+    return _first(exchange_policies.POLICIES, model, view.seen, key)
 
 
 def _garble(model: str, view: garble.View, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-    return _known(garble_policies.POLICIES, model)(_batch(view.seen), None, key)[0]
+    return _first(garble_policies.POLICIES, model, view.seen, key)
 
 
-def _known(policies: Mapping[str, Policy], model: str) -> Policy:
+def _first(
+    policies: Mapping[str, Policy],
+    model: str,
+    seen: Mapping[str, NDArray[Any]],
+    key: NDArray[np.uint64],
+) -> NDArray[np.int64]:
+    """What the policy of that name does: the one row of a batch of one."""
     if model not in policies:
         raise InputError(f"{model} does not play this game; who does: {', '.join(policies)}")
-    return policies[model]
+    action: NDArray[np.int64] = policies[model](_batch(seen), None, key)[0]
+    return action
 
 
 def _batch(seen: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 MAX_GUIDANCE = 4_000
 """Most runes of an operator's prompt."""
 MAX_KEPT = 2_000
-"""Most runes of an answer that stay in a conversation: its end, where the decision is."""
+"""Most runes of an ill-formed answer that are quoted when asking again: its end."""
 LATE = "Your last answer came too late and was not read. Answer at once, with the JSON alone."
 
 ILL_FORMED, OUT_OF_TIME = "ill-formed", "deadline"
@@ -68,8 +68,8 @@ class ChatSeat:
 
     async def ask(
         self, messages: list[Message], read: Callable[[str, bool], T], pace: Pace
-    ) -> tuple[T, str] | None:
-        """What the endpoint decides and the text it said; None if the fallback is to decide.
+    ) -> T | None:
+        """What the endpoint decides; None if the fallback is to decide.
 
         ``read`` makes a decision of an answer or raises ``ReplyError``, whose message is the hint
         of the one retry; it is told whether the answer is the last.
@@ -108,12 +108,11 @@ class ChatSeat:
                 tally.seconds.append(now() - started)
             tally.prompt_tokens += completion.prompt_tokens
             tally.completion_tokens += completion.completion_tokens
-            said = completion.text[-MAX_KEPT:]
             try:
-                return read(completion.text, retry), said
+                return read(completion.text, retry)
             except ReplyError as error:
                 tally.faults[ILL_FORMED] += 1
-                messages = [*messages, assistant(said), user(str(error))]
+                messages = [*messages, assistant(completion.text[-MAX_KEPT:]), user(str(error))]
         return None
 
 

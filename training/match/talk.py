@@ -30,7 +30,7 @@ class Talk:
     async def decide(self, view: Any, pace: Pace) -> Any:
         """The seat's decision at ``view``, of the game's type; None if the fallback is to decide.
 
-        After None, tell the seat what was decided in its stead by ``stood_in``.
+        After None, tell the seat what was decided in its stead by ``played``.
 
         Raises:
             InputError: as ``ChatSeat.ask``.
@@ -54,11 +54,14 @@ class Talk:
         answer = await self.seat.ask(self._messages, read, pace)
         if answer is None:
             return None
-        (decision, dropped), said = answer
+        decision, dropped = answer
         self.seat.tally.dropped += dropped
-        self._messages.append(assistant(said))
+        self.played(decision)
         return decision
 
-    def stood_in(self, decision: Any) -> None:
-        """Let the conversation say what was played, as if the seat had said it."""
+    def played(self, decision: Any) -> None:
+        """Let the conversation say what was played, as the seat's own words and no more.
+
+        So it stays as short as the game's texts are, whatever a model says around its decisions.
+        """
         self._messages.append(assistant(self.game.format_action(decision, self._told)))
