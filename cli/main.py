@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 
 class Command(NamedTuple):
-    """A subcommand: ``function`` of ``wager.cli.MODULE``, imported when it is asked for."""
+    """A subcommand: ``function`` of ``wager.cli.MODULE``, imported when it is asked for.
+
+    A ``typer.Typer`` in its place has subcommands of its own.
+    """
 
     module: str
     function: str
@@ -27,6 +30,7 @@ COMMANDS = {
     "train": Command("train", "train", "Learn a game, watched, resumable and graded."),
     "evaluate": Command("evaluate", "evaluate", "Grade a policy on baskets never trained on."),
     "play": Command("play", "play", "Play an episode: a replay, a table, a picture."),
+    "export": Command("export", "app", "What replays hold, in a format of others."),
     "view": Command("view", "view", "Make of a replay one page that a browser opens."),
     "serve": Command("serve", "serve", "A scripted policy as a chat model, over HTTP."),
     "tokens": Command("tokens", "tokens", "How long the prompts of language-model seats get."),
@@ -34,28 +38,35 @@ COMMANDS = {
 }
 
 
-class _Lazy(TyperGroup):
+class Lazy(TyperGroup):
     """Imports a subcommand's module when it runs, so that no command pays for another."""
 
+    table: ClassVar[Mapping[str, Command]] = COMMANDS
+
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        """The names, in the order of the table."""
+        return list(self.table)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
+        """The subcommand, its module imported; None if there is no such."""
+        if cmd_name not in self.table:
             return None
-        command = COMMANDS[cmd_name]
+        command = self.table[cmd_name]
         function = getattr(import_module(f".{command.module}", __package__), command.function)
+        if isinstance(function, typer.Typer):  # it has subcommands itself
+            return typer.main.get_command(function)
         sub = typer.Typer(add_completion=False, rich_markup_mode=None)
         sub.command(cmd_name)(function)
         return typer.main.get_command(sub)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The help's list, from the table alone."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+            formatter.write_dl([(name, command.help) for name, command in self.table.items()])
 
 
 app = typer.Typer(
-    cls=_Lazy,
+    cls=Lazy,
     add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -25,10 +25,13 @@ def export(replay: Mapping[str, Any]) -> str:
     Raises:
         InputError: for a table of another game than no-limit hold'em.
     """
-    return "\n".join(
-        f"[{number}]\n" + "".join(f"{name} = {_toml(value)}\n" for name, value in hand.items())
-        for number, hand in enumerate(hands(replay), 1)
-    )
+    numbered = enumerate(hands(replay), 1)
+    return "\n".join(f"[{number}]\n{document(hand)}" for number, hand in numbered)
+
+
+def document(hand: Mapping[str, Value]) -> str:
+    """A hand of ``hands`` as a PHH file."""
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in hand.items())
 
 
 def hands(replay: Mapping[str, Any]) -> list[dict[str, Value]]:
