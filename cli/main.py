@@ -30,6 +30,7 @@ COMMANDS = {
     "train": Command("train", "train", "Learn a game, watched, resumable and graded."),
     "evaluate": Command("evaluate", "evaluate", "Grade a policy on baskets never trained on."),
     "play": Command("play", "play", "Play an episode: a replay, a table, a picture."),
+    "league": Command("league", "league", "Rank agents: play all their matches, rate them."),
     "export": Command("export", "app", "What replays hold, in a format of others."),
     "view": Command("view", "view", "Make of a replay one page that a browser opens."),
     "serve": Command("serve", "serve", "A scripted policy as a chat model, over HTTP."),

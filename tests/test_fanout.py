@@ -1,0 +1,116 @@
+"""One fan-out: the same results from one process, several, or a cluster that loses a node."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wager.envs.errors import InputError
+from wager.training.fanout import LostWorkerError, fan_out
+
+
+def square(job: int) -> int:
+    return job * job
+
+
+def fail(job: int) -> int:
+    raise ValueError(f"job {job}")
+
+
+def die_once(job: tuple[int, str]) -> int:
+    """The first to see the flag missing raises it and is killed."""
+    number, flag = job
+    try:
+        os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return number
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("unreachable")
+
+
+def die(job: int) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return job
+
+
+def slow(job: int) -> int:
+    time.sleep(0.2)
+    return job + 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_every_job_is_done_once(workers: int) -> None:
+    jobs = list(range(20))
+    done = list(fan_out(square, jobs, workers))
+    assert sorted(done) == [(job, job * job) for job in jobs]
+    assert list(fan_out(square, [], workers)) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_jobs_are_read_as_they_are_needed(workers: int) -> None:
+    read: list[int] = []
+
+    def jobs() -> Iterator[int]:
+        for job in range(50):
+            read.append(job)
+            yield job
+
+    for done, _ in enumerate(fan_out(square, jobs(), workers), 1):
+        assert len(read) <= done + 2 * workers
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_of_a_job_is_the_callers(workers: int) -> None:
+    with pytest.raises(ValueError, match="job 0"):
+        list(fan_out(fail, [0], workers))
+
+
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
+    jobs = [(number, str(tmp_path / "flag")) for number in range(12)]
+    done = list(fan_out(die_once, jobs, 2))
+    assert sorted(result for _, result in done) == list(range(12))
+
+
+def test_a_job_that_kills_its_workers_is_named() -> None:
+    with pytest.raises(LostWorkerError, match="lost workers 4 times at 5"):
+        list(fan_out(die, [5], 2))
+
+
+def test_bad_numbers() -> None:
+    with pytest.raises(InputError, match=r"workers must be 1\.\.1024; got 0"):
+        list(fan_out(square, [1], 0))
+
+
+class TestRay:
+    """A cluster of several node processes on this machine."""
+
+    def test_a_lost_node_changes_nothing(self) -> None:
+        ray = pytest.importorskip("ray")
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        try:
+            doomed = cluster.add_node(num_cpus=1)
+            cluster.add_node(num_cpus=1)
+            cluster.wait_for_nodes()
+            ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
+            done = []
+            for job, result in fan_out(slow, range(40), ray="auto"):
+                done.append((job, result))
+                if len(done) == 8:
+                    cluster.remove_node(doomed, allow_graceful=False)
+            assert sorted(done) == [(job, job + 1) for job in range(40)]
+        finally:
+            ray.shutdown()
+            cluster.shutdown()
+
+    def test_no_cluster_is_one_line(self) -> None:
+        pytest.importorskip("ray")
+        for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999999"):
+            with pytest.raises(InputError, match=f"no Ray cluster at '{address}'"):
+                list(fan_out(square, [1], ray=address))

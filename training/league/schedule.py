@@ -1,0 +1,159 @@
+"""Who plays whom: the fixtures of a league, from its setup alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+from ...envs.errors import InputError, check_int
+from ...envs.poker.tables import TABLES
+from ...envs.seats import parse_seat
+from ...envs.seeds import SEED_BASE, TRAIN_LOW
+
+POKER = tuple(TABLES)
+OTHERS = ("garble", "grand-exchange")
+SCHEDULES = ("round-robin", "ladder")
+MAX_MATCHES = 10_000
+MAX_SEED = (TRAIN_LOW - SEED_BASE) // MAX_MATCHES - 1
+GARBLE_SEATS = 5
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a league is: the same setup is the same fixtures and, of scripted agents, results.
+
+    ``agents`` are seats' names (see ``envs.seats``); ``tables`` the poker tables, ``garble`` and
+    ``grand-exchange``; ``matches`` are played by each pair of agents at a poker table, and by the
+    field at the others; ``schedule``: ``round-robin`` pairs everybody with everybody, ``ladder``
+    each with the next one listed.
+    """
+
+    agents: tuple[str, ...]
+    tables: tuple[str, ...]
+    matches: int
+    seed: int = 0
+    schedule: str = "round-robin"
+
+    def to_json(self) -> dict[str, Any]:
+        """The setup as JSON types."""
+        return {
+            "agents": list(self.agents),
+            "tables": list(self.tables),
+            "matches": self.matches,
+            "seed": self.seed,
+            "schedule": self.schedule,
+        }
+
+
+def make_setup(
+    agents: Sequence[str],
+    tables: Sequence[str],
+    matches: int,
+    seed: int = 0,
+    schedule: str = "round-robin",
+) -> Setup:
+    """A checked setup; ``all`` among ``tables`` means the six poker tables.
+
+    Raises:
+        InputError: for an unknown agent, table or schedule, a name given twice, fewer than two
+            agents, a number out of range, or a table that fewer agents play than it needs.
+    """
+    chosen = [name for table in tables for name in (POKER if table == "all" else (table,))]
+    known = (*POKER, *OTHERS)
+    for name in chosen:
+        if name not in known:
+            raise InputError(f"table must be one of: {', '.join(known)}, all; got {name!r}")
+    for what, names in (("agent", agents), ("table", chosen)):
+        for name in names:
+            if list(names).count(name) > 1:
+                raise InputError(f"{what} {name!r} is given twice")
+    if len(agents) < 2:
+        raise InputError(f"a league has two agents or more; got {len(agents)}")
+    if schedule not in SCHEDULES:
+        raise InputError(f"schedule must be one of: {', '.join(SCHEDULES)}; got {schedule!r}")
+    check_int("matches", matches, 1, MAX_MATCHES)
+    check_int("seed", seed, 0, MAX_SEED)
+    every = sorted({name for table in chosen for name in _scripted(table)})
+    for name in agents:
+        parse_seat(name, every)
+    setup = Setup(tuple(agents), tuple(chosen), matches, seed, schedule)
+    for table in chosen:
+        least = 1 if table == "grand-exchange" else 2
+        if len(players(setup, table)) < least:
+            raise InputError(f"fewer than {least} of the agents play {table}")
+    return setup
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """One match to play; ``seats`` name the agents in seat order.
+
+    ``seed`` is the match's; of Grand Exchange, the served task.
+    """
+
+    number: int
+    table: str
+    seed: int
+    seats: tuple[str, ...]
+
+
+def fixtures(setup: Setup) -> list[Fixture]:
+    """All matches of a league, numbered from 0.
+
+    Match ``k`` of every pair at a table has one seed, so agents are compared on the same deals. Two
+    agents fill a six-seat table alternately, and change places from match to match; at Garble the
+    field moves on by one chair a match, and agents beyond five take turns.
+    """
+    made: list[Fixture] = []
+    for table in setup.tables:
+        for seats, seed in _lineups(setup, table):
+            made.append(Fixture(len(made), table, seed, seats))
+    return made
+
+
+def players(setup: Setup, table: str) -> list[str]:
+    """The agents that play a table; models and endpoints are taken to play any."""
+    names = _scripted(table)
+    return [name for name in setup.agents if ":" in name or name in names]
+
+
+def pairs(setup: Setup, table: str) -> list[tuple[str, str]]:
+    """Who meets at a poker table."""
+    field = players(setup, table)
+    return list(pairwise(field) if setup.schedule == "ladder" else combinations(field, 2))
+
+
+def _lineups(setup: Setup, table: str) -> list[tuple[tuple[str, ...], int]]:
+    field = players(setup, table)
+    # leagues of different seeds share no match's seed, and none is a training seed
+    seeds = [SEED_BASE + setup.seed * MAX_MATCHES + k for k in range(setup.matches)]
+    if table == "grand-exchange":
+        tasks = range(setup.seed * setup.matches, (setup.seed + 1) * setup.matches)
+        return [((name,), task) for name in field for task in tasks]
+    if table == "garble":
+        return [
+            (tuple(field[(k + seat) % len(field)] for seat in range(GARBLE_SEATS)), seed)
+            for k, seed in enumerate(seeds)
+        ]
+    return [
+        (tuple(pair[(seat + k) % 2] for seat in range(TABLES[table].seats)), seed)
+        for pair in pairs(setup, table)
+        for k, seed in enumerate(seeds)
+    ]
+
+
+def _scripted(table: str) -> tuple[str, ...]:
+    """The scripted policies that play a table."""
+    if table == "grand-exchange":
+        from ...envs.grand_exchange.policies import POLICIES as TRADERS
+
+        return tuple(TRADERS)
+    if table == "garble":
+        from ...envs.garble.policies import POLICIES as SPEAKERS
+
+        return tuple(SPEAKERS)
+    from ...envs.poker.policies import POLICIES as PLAYERS
+
+    return tuple(name for name, one in PLAYERS.items() if table in one.tables)
