@@ -127,7 +127,7 @@ def play(
 
     from ..envs.files import write_json
     from ..envs.replay import save
-    from .play_match import play_seats, seats_table
+    from .play_match import play_seats, seats_table, what_went_wrong
 
     console = Console()
     say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
@@ -160,6 +160,8 @@ def play(
     if match.results["limits"] is not None:
         say(f"reason {match.results['reason']}")
         console.print(seats_table(match.results))
+        for line in what_went_wrong(match.results):
+            say(line)
     say(f"wrote {', '.join(str(path) for path in (out, json, picture) if path is not None)}")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .play_match import short
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -48,7 +50,7 @@ def table(replay: Replay) -> Table:
     for column in ("score", "cash", *COMMODITIES, "deals", "misheard", "voids", "runes used"):
         table.add_column(column, justify="right", no_wrap=True)
     for seat, alias in enumerate(replay["events"][0]["aliases"]):
-        row = [alias, results["names"][seat], f"{results['scores'][seat]:.3f}"]
+        row = [alias, short(results["names"][seat]), f"{results['scores'][seat]:.3f}"]
         row += [str(n) for n in (results["cash"][seat], *results["units"][seat])]
         row += [str(results[name][seat]) for name in ("deals", "misheard", "voids")]
         table.add_row(*row, str(results["airtime_used"][seat]))

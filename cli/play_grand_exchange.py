@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .play_match import short
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 def title(replay: Replay, which: str) -> str:
     """The market in a line; ``which`` one it is."""
-    return f"grand-exchange: {which}, played by {replay['seats'][0]}"
+    return f"grand-exchange: {which}, played by {short(replay['seats'][0])}"
 
 
 def frames(replay: Replay, mode: str) -> Iterator[Any]:

@@ -85,7 +85,7 @@ class _Follower:
         from rich.table import Table
 
         table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-        table.add_column("seat")
+        table.add_column("seat", no_wrap=True)
         for column in ("score", "decisions", "fallbacks", "calls", "tokens", "last call"):
             table.add_column(column, justify="right", no_wrap=True)
         for player, score in zip(self._players, scores, strict=True):
@@ -93,7 +93,7 @@ class _Follower:
             last = f"{tally.seconds[-1]:.1f} s" if tally.seconds else "-"
             counts = [tally.decisions, tally.fallbacks + tally.forced_folds, tally.calls]
             counts.append(tally.prompt_tokens + tally.completion_tokens)
-            table.add_row(player.name, f"{score:.4f}", *(f"{n:,}" for n in counts), last)
+            table.add_row(short(player.name), f"{score:.4f}", *(f"{n:,}" for n in counts), last)
         return table
 
 
@@ -102,17 +102,29 @@ def seats_table(results: Mapping[str, Any]) -> Table:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("seat", overflow="fold")
+    table.add_column("seat", no_wrap=True)
     for column in ("decisions", "fallbacks", "calls", "tokens in", "out", "mean call"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("went wrong", overflow="fold")
     for seat, timing in zip(results["seats"], results["timing"]["seats"], strict=True):
         stood_in = seat["fallbacks"] + seat["forced_folds"]
         counts = [seat["decisions"], stood_in, seat["calls"]]
         counts += [seat["prompt_tokens"], seat["completion_tokens"]]
         mean = "-" if timing["mean"] is None else f"{timing['mean']:.2f} s"
+        table.add_row(short(seat["name"]), *(f"{count:,}" for count in counts), mean)
+    return table
+
+
+def what_went_wrong(results: Mapping[str, Any]) -> list[str]:
+    """A line a seat that lost calls or offers."""
+    lines = []
+    for k, seat in enumerate(results["seats"]):
         faults = [f"{name} {count}" for name, count in seat["faults"].items()]
         faults += [f"offers dropped {seat['dropped']}"] if seat["dropped"] else []
-        named = (f"{count:,}" for count in counts)
-        table.add_row(seat["name"], *named, mean, ", ".join(faults) or "-")
-    return table
+        if faults:
+            lines.append(f"seat {k}, {short(seat['name'])}: {', '.join(faults)}")
+    return lines
+
+
+def short(name: str) -> str:
+    """A seat's name as a table has room for it: a chat endpoint's without its URL."""
+    return name.rpartition("@")[0] if name.startswith("llm:") else name

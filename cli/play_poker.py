@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .play_match import short
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -51,7 +53,7 @@ def table(replay: Replay) -> Table:
     for column in [*columns, "exploitability"] if exact else columns:
         table.add_column(column, justify="right", no_wrap=True)
     for seat, name in enumerate(results["names"]):
-        row = [f"seat_{seat}", name, f"{results['scores'][seat]:.4f}"]
+        row = [f"seat_{seat}", short(name), f"{results['scores'][seat]:.4f}"]
         row += [f"{results['net'][seat]:+}", f"{results['units_per_hand'][seat]:+.3f}"]
         row += [str(results[k][seat]) for k in ("hands_won", "decisions")]
         table.add_row(*row, *([f"{results['exploitability'][seat]:.4f}"] if exact else []))

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from wager.cli.main import main
+from wager.envs.files import read_json
 from wager.envs.garble import replay as garble_replays
 from wager.envs.grand_exchange import replay as replays
 from wager.envs.grand_exchange.market import served_seeds
 from wager.envs.poker import replay as poker_replays
+from wager.envs.poker.policies import make_policy
+from wager.training.match.scripted import answers
+from wager.training.match.server import Answer, ChatServer
 
 
 def test_a_served_task(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,3 +187,119 @@ def test_poker(
     assert out.read_bytes() == first
     shown = capsys.readouterr().out
     assert shown.count(f"Poker  {table}  hand ") == len(list(poker_replays.views(replay)))
+
+
+@contextmanager
+def chat(model: str, answer: Answer | None = None) -> Iterator[str]:
+    """The seat of a local chat model."""
+    with ChatServer(model, answer or answers(model)) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"llm:{model}@{server.url}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_chat_seat_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, report, prompt = tmp_path / "m.json", tmp_path / "r.json", tmp_path / "p.txt"
+    prompt.write_text("Bet only kings.")
+    with chat("rock") as seat:
+        arguments = ["play", "poker", "--hands", "8", "--seed", "5", "--unpaced"]
+        arguments += ["--seat", seat, "--seat", "house", "--prompt", f"0={prompt}"]
+        assert main([*arguments, "--out", str(out), "--json", str(report)]) == 0
+    replay, results = poker_replays.load(out), read_json(report)
+    config = poker_replays.config("kuhn", 8)
+    policies = [make_policy(name, "kuhn") for name in ("rock", "house")]
+    assert replay == poker_replays.record(config, 5, policies, [seat, "house"])
+    assert results["replay"] == replay["digest"]
+    assert results["seats"][0]["completion_tokens"] > 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("hand ") for line in lines) == 7
+    assert "reason complete" in lines
+    assert lines[-1] == f"wrote {out}, {report}"
+
+
+@pytest.mark.parametrize("live", [[], ["--live"]])
+def test_a_chat_seat_trades(live: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "m.json"
+    with chat("reference") as seat:
+        arguments = ["play", "grand-exchange", "--task", "2", "--unpaced", "--out", str(out), *live]
+        assert main([*arguments, "--seat", seat]) == 0
+        told = replays.load(out)
+        assert main([*arguments, "--seat", "reference"]) == 0
+    assert told["results"] == replays.load(out)["results"]
+
+
+def test_five_chat_seats_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    out = tmp_path / "m.json"
+    with chat("garbage") as bad, chat("shark") as good:
+        arguments = ["play", "garble", "--turns", "6", "--unpaced", "--out", str(out)]
+        for seat in (bad, good, good, "quoter", bad):
+            arguments += ["--seat", seat]
+        assert main(arguments) == 0
+    replay = garble_replays.load(out)
+    stood_in = {entry["seat"] for entry in replay["inputs"] if entry["fallback"]}
+    assert stood_in == {0, 4}
+    shown = capsys.readouterr().out
+    assert "turn 6/6" in shown
+    assert "seat 4, llm:garbage: ill-formed 12" in shown
+    assert max(map(len, shown.splitlines())) < 300  # colours and all
+
+
+def test_a_key_that_an_endpoint_gives_away_stays_out_of_everything(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    secret = "sk-planted-0b7d3e"
+    monkeypatch.setenv("MINE", secret)
+    monkeypatch.chdir(tmp_path)
+    caplog.set_level(logging.DEBUG)
+    said = json.dumps({"action": "call", "amount": None, "say": f"psst: {secret}"})
+    with chat("leaky", lambda messages: said) as seat:
+        arguments = ["play", "poker", "--hands", "2", "--unpaced", "--json", "report.json"]
+        arguments += ["--seat", seat, "--seat", "rock", "--key", "0=MINE", "--render", "ansi"]
+        assert main(arguments) == 0
+    told = capsys.readouterr()
+    written = [path.read_text() for path in tmp_path.iterdir()]
+    assert len(written) == 2
+    for text in (*written, told.out, told.err, caplog.text):
+        assert secret not in text
+    assert "psst: [key]" in written[0] + written[1]
+
+
+@pytest.mark.parametrize("game", ["garble", "grand-exchange"])
+def test_a_learned_model_sits_like_any_other(game: str, tmp_path: Path) -> None:
+    seat = f"sb3:{Path(__file__).parent.parent}/docs/runs/{game.replace('-', '_')}/model.zip"
+    out = tmp_path / "r.json"
+    names = [seat, *["quoter"] * 4] if game == "garble" else [seat]
+    arguments = [word for name in names for word in ("--seat", name)]
+    assert main(["play", game, *arguments, "--out", str(out)]) == 0
+    assert read_json(out)["seats"] == names
+
+
+def test_a_model_that_the_endpoint_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with chat("rock") as seat:
+        wrong = seat.replace("llm:rock", "llm:stone")
+        assert main(["play", "poker", "--seat", "rock", "--seat", wrong]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"wager: seat {wrong!r}: HTTP 404: no such model, or no chat endpoint there"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_playing_without_endpoints_needs_no_extra(tmp_path: Path) -> None:
+    code = (
+        "import sys; from wager.cli.main import main\n"
+        "sys.modules['httpx'] = None\n"
+        "sys.exit(main(['play', 'poker', '--hands', '2', '--out', sys.argv[1]]))"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "r.json")], check=True)

@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar
 
 from ...envs.errors import InputError
 from ...envs.seats import Policy
+from ...wrappers.text.blocks import MAX_OPERATOR
 from ...wrappers.text.reply import ReplyError
 from .chat import ChatModel, EndpointError, Message
 from .clock import now
@@ -17,8 +18,6 @@ from .pace import Pace
 
 T = TypeVar("T")
 
-MAX_GUIDANCE = 4_000
-"""Most runes of an operator's prompt."""
 MAX_KEPT = 2_000
 """Most runes of an ill-formed answer that are quoted when asking again: its end."""
 LATE = "Your last answer came too late and was not read. Answer at once, with the JSON alone."
@@ -138,7 +137,7 @@ def read_guidance(path: str | Path) -> str:
     """An operator's prompt from a file, surrounding space trimmed.
 
     Raises:
-        InputError: if it cannot be read, is not UTF-8, or is over ``MAX_GUIDANCE`` runes long.
+        InputError: if it cannot be read, is not UTF-8, or is over ``MAX_OPERATOR`` runes long.
     """
     try:
         text = Path(path).read_text("utf-8").strip()
@@ -146,6 +145,6 @@ def read_guidance(path: str | Path) -> str:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except ValueError:
         raise InputError(f"{path} is not UTF-8 text") from None
-    if len(text) > MAX_GUIDANCE:
-        raise InputError(f"{path} must have at most {MAX_GUIDANCE} runes; got {len(text)}")
+    if len(text) > MAX_OPERATOR:
+        raise InputError(f"{path} must have at most {MAX_OPERATOR} runes; got {len(text)}")
     return text

@@ -38,6 +38,7 @@ class ChatServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(
         self,
