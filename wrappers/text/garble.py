@@ -24,6 +24,22 @@ from .blocks import Block, Kind, prompt, tell
 from .garble_rules import rules
 from .reply import ReplyError, compact, find_object, member, quoted, shown, string, whole, word
 
+__all__ = [
+    "FALLBACK",
+    "FULL_TURNS",
+    "Confirm",
+    "Decision",
+    "Line",
+    "Scribe",
+    "View",
+    "decision_of",
+    "describe",
+    "format_action",
+    "parse",
+    "salvage",
+    "system_prompt",
+]
+
 FALLBACK = "quoter"
 """Plays for a seat whose reply was ill-formed twice."""
 

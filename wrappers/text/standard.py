@@ -50,7 +50,7 @@ class AnyText(spaces.Text):
         return isinstance(x, str) and len(x) <= self.max_length
 
 
-class TextObservation(gymnasium.Wrapper[str, str, Any, Any], RecordConstructorArgs):
+class TextObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Grand Exchange in text, the one-decision game and the live one.
 
     Observation: what ``grand_exchange.describe`` tells; with ``news`` after the first of an episode
@@ -117,11 +117,12 @@ class TextObservation(gymnasium.Wrapper[str, str, Any, Any], RecordConstructorAr
             kept, dropped = grand_exchange.salvage(action, view)
             self._fallbacks += kept is None
             decision = kept or ()
-        _, *rest, info = self.env.step(grand_exchange.action_of(decision, view))
+        _, reward, ended, cut, info = self.env.step(grand_exchange.action_of(decision, view))
         told = view if self._news else None
         self._view = self._scribe.view()
         counts = {"fallbacks": self._fallbacks, "ill_formed": fault, "dropped": dropped}
-        return grand_exchange.describe(self._view, told), *rest, {**info, **counts}
+        text = grand_exchange.describe(self._view, told)
+        return text, reward, ended, cut, {**info, **counts}
 
 
 class TextParallel(BaseParallelWrapper[str, str, str]):  # type: ignore[misc]
