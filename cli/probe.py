@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from ..probe.report import Report
 
-GAMES = {"grand-exchange": "grand_exchange", "garble": "garble"}
+GAMES = {"grand-exchange": "grand_exchange", "garble": "garble", "poker": "poker"}
 """Games that can be probed, and the module of ``wager.probe`` that does it."""
 
 ENV_SEEDS = 100
