@@ -55,8 +55,9 @@ def plays(messages: Sequence[Mapping[str, str]]) -> bool:
 def read(messages: Sequence[Mapping[str, str]]) -> View:
     """The view that a conversation tells, one of ``garble.system_prompt`` and ``describe``.
 
-    What else is said in it is passed over. Two things a text does not hold: lines told as counts
-    only, and where a burst begins past its fourth decimal.
+    What else is said in it is passed over, the seat's own replies too; its notes stand only there,
+    but for a text that tells all. Lines told as counts are left out, and so is where a burst begins
+    past its fourth decimal.
 
     Raises:
         InputError: if it cannot be read.

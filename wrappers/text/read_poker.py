@@ -46,7 +46,8 @@ def plays(messages: Sequence[Mapping[str, str]]) -> bool:
 def read(messages: Sequence[Mapping[str, str]]) -> View:
     """The view that a conversation tells, one of ``poker.system_prompt`` and ``poker.describe``.
 
-    What else is said in it is passed over. The table comes without pairs, which nobody is told.
+    What else is said in it is passed over, the seat's own replies and the talk in them too. The
+    table comes without pairs, which nobody is told.
 
     Raises:
         InputError: if it cannot be read.
