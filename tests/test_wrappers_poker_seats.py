@@ -22,8 +22,9 @@ from wager.envs.poker.policies import make_policy
 from wager.envs.seeds import TRAIN_HIGH, TRAIN_LOW, training_seed
 from wager.wrappers.poker import BetSizes, FlatFeatures
 from wager.wrappers.poker_bets import BetSpace
+from wager.wrappers.poker_chairs import LEARNER
 from wager.wrappers.poker_features import feature_names
-from wager.wrappers.poker_seats import LEARNER, PokerSeats
+from wager.wrappers.poker_seats import PokerSeats
 
 
 class Step(NamedTuple):
