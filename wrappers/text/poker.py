@@ -21,7 +21,18 @@ from ...envs.poker.tables import HOLDEM, Table
 from ...envs.rng import below
 from .blocks import Block, Kind, prompt, tell
 from .poker_rules import rules
-from .reply import ReplyError, compact, find_object, member, quoted, shown, string, whole, word
+from .reply import (
+    ReplyError,
+    compact,
+    find_object,
+    member,
+    quoted,
+    shown,
+    string,
+    valid_unicode,
+    whole,
+    word,
+)
 
 FALLBACK = "house"
 """Plays for a seat whose reply was ill-formed twice."""
@@ -156,7 +167,7 @@ def parse(reply: object, view: View) -> Decision:
     found = find_object(reply)
     kind = word(member(found, "action"))
     spoken = found.get("say")
-    say = "" if spoken is None else clean_talk(string(spoken, "say"))
+    say = "" if spoken is None else string(spoken, "say")[:TALK]
     if not view.to_act:
         raise ReplyError("illegal", "It is not your turn.")
     price = view.number("to_call")
@@ -206,7 +217,7 @@ def format_action(decision: Decision, view: View) -> str:
 
 def clean_talk(text: str) -> str:
     """What goes out of a line of talk: 120 runes, lone surrogates as U+FFFD."""
-    return string(text, "say")[:TALK]
+    return valid_unicode(text)[:TALK]
 
 
 def _legal(view: View) -> str:

@@ -125,7 +125,24 @@ class TextObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
         return text, reward, ended, cut, {**info, **counts}
 
 
-class TextParallel(BaseParallelWrapper[str, str, str]):  # type: ignore[misc]
+class _TextSpaces:
+    """The spaces of an environment whose agents see and say text."""
+
+    def make_spaces(self, agents: list[str]) -> None:
+        """Make each agent its own."""
+        self._observed = {agent: AnyText(LONGEST_TEXT) for agent in agents}
+        self._acted = {agent: AnyText(LONGEST_REPLY) for agent in agents}
+
+    def observation_space(self, agent: str) -> AnyText:
+        """The same space object at every call."""
+        return self._observed[agent]
+
+    def action_space(self, agent: str) -> AnyText:
+        """The same space object at every call."""
+        return self._acted[agent]
+
+
+class TextParallel(_TextSpaces, BaseParallelWrapper[str, str, str]):  # type: ignore[misc]
     """Garble in text: observations by ``garble.describe``, actions for ``garble.parse``.
 
     A seat without an action does nothing. ``info["system_prompt"]`` after reset has the rules and
@@ -152,17 +169,8 @@ class TextParallel(BaseParallelWrapper[str, str, str]):  # type: ignore[misc]
         self._garble = env
         self._ill_formed = check_ill_formed(ill_formed)
         self._operators = check_operators(operators, env.possible_agents)
-        self._observed = {agent: AnyText(LONGEST_TEXT) for agent in env.possible_agents}
-        self._acted = {agent: AnyText(LONGEST_REPLY) for agent in env.possible_agents}
+        self.make_spaces(env.possible_agents)
         self._fallbacks: dict[str, int] = {}
-
-    def observation_space(self, agent: str) -> AnyText:
-        """The same space object at every call."""
-        return self._observed[agent]
-
-    def action_space(self, agent: str) -> AnyText:
-        """The same space object at every call."""
-        return self._acted[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -224,7 +232,7 @@ class TextParallel(BaseParallelWrapper[str, str, str]):  # type: ignore[misc]
         return garble.decision_of(POLICIES[garble.FALLBACK](seen, None, key)[0], view)
 
 
-class TextAEC(BaseWrapper[str, str, str]):  # type: ignore[misc]
+class TextAEC(_TextSpaces, BaseWrapper[str, str, str]):  # type: ignore[misc]
     """Poker in text: observations by ``poker.describe``, actions for ``poker.parse``.
 
     ``system_prompt(agent)`` has the rules and the seat's guidance. Each hand is a conversation of
@@ -254,22 +262,13 @@ class TextAEC(BaseWrapper[str, str, str]):  # type: ignore[misc]
         self._poker = bare
         self._ill_formed = check_ill_formed(ill_formed)
         self._operators = check_operators(operators, bare.possible_agents)
-        self._observed = {agent: AnyText(LONGEST_TEXT) for agent in bare.possible_agents}
-        self._acted = {agent: AnyText(LONGEST_REPLY) for agent in bare.possible_agents}
+        self.make_spaces(bare.possible_agents)
         self._counts: dict[str, dict[str, Any]] = {}
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
         """By agent: ``fallbacks`` and ``ill_formed``."""
         return {agent: dict(self._counts[agent]) for agent in self._poker.agents}
-
-    def observation_space(self, agent: str) -> AnyText:
-        """The same space object at every call."""
-        return self._observed[agent]
-
-    def action_space(self, agent: str) -> AnyText:
-        """The same space object at every call."""
-        return self._acted[agent]
 
     def system_prompt(self, agent: str) -> str:
         """The rules, and the agent's guidance."""
