@@ -97,7 +97,8 @@ class Store:
 
     def claim(self, numbers: Sequence[int], most: int) -> list[int]:
         """Up to ``most`` of ``numbers`` that have no result and that no live process plays."""
-        host, process, claimed = socket.gethostname(), os.getpid(), []
+        host, process = socket.gethostname(), os.getpid()
+        claimed: list[int] = []
         with self._said():
             self._db.execute("BEGIN IMMEDIATE")
             taken = {

@@ -19,7 +19,7 @@ def story(replay: Replay) -> dict[str, Any]:
     beside = course(reference)
     held_out = own.fills.shape[1]
     config, results = replay["config"], replay["results"]
-    traded = own.fills.any(axis=0)
+    traded = (own.fills != 0).sum(axis=0)
     return {
         "game": "grand_exchange",
         "title": f"Grand Exchange, market {replay['seed']}",
