@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
@@ -109,7 +109,7 @@ def episode_seeds(config: GameConfig) -> Iterator[int]:
     return (training_seed(config.seed, episode) for episode in count())
 
 
-def check_seats(seats: list[str] | None, number: int, policies: Mapping[str, object]) -> list[str]:
+def check_seats(seats: list[str] | None, number: int, policies: Iterable[str]) -> list[str]:
     """``seats``, one name a seat; None is a model at the first and the reference at the others.
 
     Raises:

@@ -25,17 +25,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import verifiers.v1 as vf
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from wager.envs.garble.constants import SEATS
 from wager.envs.garble.env import ParallelGarble
 from wager.envs.garble.policies import POLICIES
 from wager.envs.garble.speech import Decision
 from wager.envs.garble.tables import policy_keys
+from wager.envs.garble.vector import check_config
 from wager.wrappers.text import garble as text
 from wager.wrappers.verifiers.common import (
     MODEL,
@@ -64,6 +65,12 @@ class GarbleConfig(GameConfig):
     noise_scale: float | None = None
     seats: list[str] | None = None
     """Five names, ``"model"`` or a scripted policy; None is a model and four references."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_config(self.turns, self.noise_scale, self.preset, "offers")
+        check_seats(self.seats, SEATS, POLICIES)
+        return self
 
 
 class GarbleData(GameData):

@@ -21,14 +21,15 @@ group's standard deviation weighs the flat ones up, so leave it out or use ``pro
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import verifiers.v1 as vf
+from pydantic import model_validator
 
 from wager.envs.grand_exchange.constants import HELD_OUT, NUM_ITEMS, VISIBLE
 from wager.envs.grand_exchange.env import GrandExchange
-from wager.envs.grand_exchange.market import served_seeds
+from wager.envs.grand_exchange.market import check_sizes, served_seeds
 from wager.envs.grand_exchange.policies import POLICIES
 from wager.wrappers.text import grand_exchange as text
 from wager.wrappers.verifiers.common import (
@@ -62,6 +63,11 @@ class GrandExchangeConfig(GameConfig):
     num_items: int = NUM_ITEMS
     visible: int = VISIBLE
     held_out: int = HELD_OUT
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_sizes(self.num_items, self.visible, self.held_out)
+        return self
 
 
 class GrandExchangeData(GameData):

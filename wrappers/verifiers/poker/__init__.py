@@ -30,10 +30,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import verifiers.v1 as vf
+from pydantic import model_validator
 
 from wager.envs.errors import InputError
 from wager.envs.poker.env import PokerEnv
@@ -71,6 +72,14 @@ class PokerConfig(GameConfig):
     credit: Literal["match", "hand"] = "match"
     """What a hand's trace is rewarded with: the score of the match, or of the hand."""
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        table = make_table(self.table, self.hands)
+        check_seats(self.seats, table.seats, _players(table.name))
+        if table.race and self.credit == "hand":
+            raise InputError(f"credit must be match at {table.name}: stacks carry on")
+        return self
+
 
 class PokerData(GameData):
     """One match."""
@@ -94,12 +103,7 @@ class PokerTaskset(vf.Taskset[PokerTask, PokerConfig]):
         """Tasks in order; what a seat is told comes decision by decision."""
         config = self.config
         table = make_table(config.table, config.hands)
-        known = {name: p for name, p in POLICIES.items() if config.table in p.tables}
-        seats = check_seats(config.seats, table.seats, known)
-        if table.race and config.credit == "hand":
-            raise InputError(
-                f"credit must be match at {table.name}: stacks carry from hand to hand"
-            )
+        seats = check_seats(config.seats, table.seats, _players(table.name))
         env = PokerEnv(table.name, table.hands, reward="score")
         env.reset(0)
         rules = text.system_prompt(text.Scribe(env).view("seat_0"))
@@ -207,6 +211,11 @@ class PokerMatch(vf.Env[PokerMatchConfig]):
                 seat = env.possible_agents.index(part.agent)
                 part.net = int(env.row["net"][seat] - net[seat])
         return list(parts.values())
+
+
+def _players(table: str) -> list[str]:
+    """The scripted policies of a table."""
+    return [name for name, player in POLICIES.items() if table in player.tables]
 
 
 def _scripted(env: PokerEnv, agent: str, name: str) -> int:
