@@ -269,6 +269,14 @@ def test_the_key_comes_from_the_environment() -> None:
         assert value not in str(caught.value)
 
 
+def test_a_proxy_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "gopher://user:hush@h")
+    with pytest.raises(InputError, match=f"no line to {URL}: a proxy") as caught:
+        Endpoint("m", URL, Key(""))
+    assert "hush" not in str(caught.value)
+    Endpoint("m", "http://127.0.0.1:9/v1", Key(""))  # none on the way to this machine
+
+
 def test_virtual_time_ends_where_nothing_can_happen() -> None:
     async def main() -> None:
         await asyncio.get_running_loop().create_future()

@@ -216,7 +216,7 @@ def test_a_chat_seat_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert results["replay"] == replay["digest"]
     assert results["seats"][0]["completion_tokens"] > 0
     lines = capsys.readouterr().out.splitlines()
-    assert sum(line.startswith("hand ") for line in lines) == 7
+    assert [line.split(":")[0] for line in lines[:8]] == [f"hand {k}/8" for k in range(1, 9)]
     assert "reason complete" in lines
     assert lines[-1] == f"wrote {out}, {report}"
 

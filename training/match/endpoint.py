@@ -92,7 +92,8 @@ class Endpoint:
     tests. Use as an async context manager.
 
     Raises:
-        InputError: for a URL that is not plain http(s).
+        InputError: for a URL that is not plain http(s), or a proxy or certificate file in the
+            environment that cannot be used.
     """
 
     def __init__(
@@ -107,13 +108,20 @@ class Endpoint:
         self.url = url
         self._target = base.copy_with(path=base.path.rstrip("/") + "/chat/completions")
         self._key = key
-        self._client = httpx.AsyncClient(
-            headers={"Accept-Encoding": "identity", "Content-Type": "application/json"},
-            timeout=None,
-            follow_redirects=False,
-            trust_env=base.host not in _LOCAL,
-            transport=transport,
-        )
+        try:
+            self._client = httpx.AsyncClient(
+                headers={"Accept-Encoding": "identity", "Content-Type": "application/json"},
+                timeout=None,
+                follow_redirects=False,
+                trust_env=base.host not in _LOCAL,
+                transport=transport,
+            )
+        except (OSError, ValueError, ImportError, httpx.InvalidURL):
+            # whose message may hold a proxy's password
+            raise InputError(
+                f"no line to {url}: a proxy or certificate file that the environment names"
+                " cannot be used"
+            ) from None
 
     async def __aenter__(self) -> Endpoint:
         return self

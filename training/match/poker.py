@@ -21,8 +21,6 @@ from .seats import ChatSeat, Player
 from .talk import Talk
 from .watch import Watch, ignore
 
-HAND = "hand"
-
 
 def affordable(config: dict[str, Any], players: Sequence[Player]) -> dict[str, Any]:
     """``config`` with as many hands as the decision budget is expected to last for.
@@ -58,7 +56,7 @@ async def play(
     match = _Match(env, players, fallback or make_policy(text.FALLBACK, table.name))
     chat = any(isinstance(player, ChatSeat) for player in players)
     pace = Pace(limits) if chat else None
-    hand = 0
+    scored = 0
     while not env.row["over"]:
         player = players[match.seat]
         if pace is not None:
@@ -67,9 +65,9 @@ async def play(
             if match.ends(pace):
                 break
         await match.decide(pace)
-        if int(env.row["hand"]) != hand:
-            hand = int(env.row["hand"])
-            watch(HAND, hand, table.hands, env.scores())
+        if int(env.row["scored"]) != scored:
+            scored = int(env.row["scored"])
+            watch("hand", scored, table.hands, env.scores())
     return match.recorder.replay([player.name for player in players])
 
 
