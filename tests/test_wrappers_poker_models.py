@@ -22,7 +22,8 @@ from wager.envs.poker.vector import PokerVector
 from wager.envs.rng import mix
 from wager.wrappers.poker_bets import BARRED, BetSpace
 from wager.wrappers.poker_features import features_of, seen_features
-from wager.wrappers.poker_models import PokerModel, load_model, model_policy
+from wager.wrappers.poker_models import load_model, model_policy
+from wager.wrappers.poker_player import Player
 from wager.wrappers.poker_seats import PokerSeats
 
 KINDS = {"ppo": PPO, "maskable": MaskablePPO}
@@ -188,7 +189,7 @@ def test_sizes_are_saved_with_the_model(tmp_path: Path) -> None:
     player = load_model(tmp_path / "six.zip")
     assert player.bets == BetSpace("holdem-6max", (0.33, 0.8))
     assert player.tables == ("holdem-6max", "sixmax")
-    assert isinstance(player, PokerModel)
+    assert isinstance(player, Player)
 
 
 def test_wrong_input_is_one_clear_line(tmp_path: Path) -> None:
