@@ -10,7 +10,7 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test lint docs notebooks bench clean
 
 install: $(STAMP)
 
@@ -32,7 +32,14 @@ lint: install
 	$(BIN)/ruff format --check .
 	rm -rf build/lint
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target build/lint .
-	cd build/lint && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p wager
+	cd build/lint && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p wager \
+		-p wager_garble -p wager_grand_exchange -p wager_poker
+
+docs: install
+	$(BIN)/sphinx-build -q -W -b html docs build/docs
+
+notebooks: install
+	$(BIN)/python -m pytest --nbmake --nbmake-timeout=300 notebooks
 
 bench: install
 	$(BIN)/wager bench grand-exchange
