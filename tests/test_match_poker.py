@@ -204,6 +204,32 @@ def test_an_endpoint_that_dies_half_way() -> None:
     assert by == ["seat"] * alive + ["fallback"] * first["fallbacks"]
 
 
+def test_two_endpoints_one_of_them_dying_until_the_guards_fall() -> None:
+    def dies(messages: list[dict[str, str]], call: int) -> str:
+        if now() > 300:
+            raise httpx.ReadError("gone")
+        return answers("house")(messages)
+
+    dying, well = Line(dies, 9.0), Line(plays("house"), 9.0)
+    played = match([dying.seat(), well.seat()], "leduc")
+    results, inputs = played.replay["results"], played.replay["inputs"]
+    decided = [entry for entry in inputs if "action" in entry]
+    alive = sum(t + 9 <= 300 for t in dying.times)
+    lost = (len(dying.times) - alive) // 2
+    assert results["fallbacks"] == [lost, 0]
+    assert results["forced_folds"] == [0, 0]
+    assert results["decisions"] == [alive + lost, len(well.times)]
+    assert len(decided) == alive + lost + len(well.times)
+    times = sorted(dying.times + well.times)
+    assert all(b - a >= 9 - 1e-6 for a, b in pairwise(times))
+    assert times[-1] < 672 <= played.results["timing"]["seconds"] <= 720
+    stop, void = (entry for entry in inputs if "action" not in entry)
+    assert (stop["stop"], void["void"]) == ("deadline", "deadline")
+    assert sum(played.replay["events"][-1]["refund"]) >= 2
+    assert results["hands_scored"] == void["hand"]
+    assert results["unpaired_hands"] == void["hand"] % 2
+
+
 def test_429_is_not_asked_again_and_lengthens_the_spacing() -> None:
     line = Line(lambda messages, call: httpx.Response(429))
     played = match([line.seat(), scripted("rock")], hands=10)
