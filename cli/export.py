@@ -1,4 +1,4 @@
-"""`wager export FORMAT`: what replays hold, in a format of others. A format is a row and a file."""
+"""`wager export FORMAT`: play, in a format of others. A format is a row and a file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from .main import Command, Lazy
 
 FORMATS = {
     "phh": Command("export_phh", "export_phh", "A replay of hold'em as Poker Hand History."),
+    "sft": Command("export_sft", "export_sft", "Chat transcripts of a scripted teacher."),
 }
 
 
@@ -22,4 +23,4 @@ app = typer.Typer(cls=_Formats, add_completion=False, rich_markup_mode=None)
 
 @app.callback()
 def _export() -> None:
-    """Write what replays hold in a format of others."""
+    """Write play in a format of others."""

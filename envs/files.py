@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from .errors import InputError
 
@@ -28,11 +29,14 @@ def digest(value: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(rest).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, never a part.
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write piece by piece; it is there once the context ends, and not if that raises.
+
+    A reader sees the old content or the new, never a part.
 
     Raises:
-        InputError: if the folder is missing or not writable.
+        InputError: if the folder is missing or not writable, or the disk is full.
     """
     target = Path(path)
     temporary: Path | None = None
@@ -40,15 +44,23 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         temporary = Path(name)
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
+        temporary = None
     except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from None
+    finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from None
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file at once, as ``writing`` does."""
+    with writing(path) as stream:
+        stream.write(data)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
