@@ -92,8 +92,10 @@ def next_to_act(s: Row, first: int) -> int:
     if able & (able - 1) == 0:
         alone = _LOWEST[able]
         return i64(alone if able and s["bets"][alone] < s["high"] else -1)
-    ahead = due >> first
-    return i64(first + _LOWEST[ahead] if ahead else _LOWEST[due])
+    players = i64(s["players"])
+    turned = (due | due << players) >> first & ((1 << players) - 1)  # as seen from ``first``
+    p = first + _LOWEST[turned] if due else -1
+    return i64(p - players if p >= players else p)
 
 
 @kernel
@@ -155,31 +157,30 @@ def act(s: Row, action: int) -> None:
     is then dealt without decisions.
     """
     p = i64(s["actor"])
-    turn = ~(1 << p)
-    s["due"] &= turn
-    if action == FOLD:
-        s["folded"][p] = 1
-        s["able"] &= turn
-    elif action == CALL:
-        pay(s, p, i64(s["high"] - s["bets"][p]))
-    else:
-        to = action - 1
-        s["increment"] = max(i64(s["increment"]), to - i64(s["high"]))
-        s["high"] = to
-        s["wagers"] += 1
-        pay(s, p, to - i64(s["bets"][p]))
-        s["due"] = s["able"] & turn
-    if s["stacks"][p] == 0:
-        s["able"] &= turn
+    others = ~(1 << p)
     s["acted"][p] = 1
     s["moves"] += 1
     if action == FOLD:
+        s["folded"][p] = 1
+        s["able"] &= others
+        s["due"] &= others
         live = 0
         for q in range(s["players"]):
             live += 1 - i64(s["folded"][q])
         if live == 1:
             s["actor"] = -1
             return
+    else:
+        high = i64(s["high"])
+        raises = action >= RAISE
+        to = action - 1 if raises else high
+        s["high"] = to
+        s["increment"] = max(i64(s["increment"]), to - high)
+        s["wagers"] += i64(raises)
+        pay(s, p, to - i64(s["bets"][p]))
+        s["due"] = (s["able"] if raises else s["due"]) & others
+        if s["stacks"][p] == 0:
+            s["able"] &= others
     s["actor"] = next_to_act(s, p + 1)
     while s["actor"] < 0 and s["street"] < _STREETS[s["game"]] - 1:
         s["street"] += 1

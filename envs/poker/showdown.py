@@ -93,8 +93,9 @@ def settle(s: Row) -> None:
             if value == best:
                 winners += 1
                 shares |= 1 << p
-        odd = pot % winners
-        share = pot // winners
+        share, odd = pot, 0
+        if winners > 1:
+            share, odd = pot // winners, pot % winners
         for k in range(1, players + 1):
             p = k if k < players else 0
             if shares >> p & 1:

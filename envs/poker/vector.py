@@ -57,21 +57,34 @@ def tell(
 
 
 @kernel
-def begin_rows(
+def begin_row(
     states: States,
     histories: Histories,
-    rows: NDArray[np.int64],
+    row: int,
     bases: NDArray[np.int64],
     episodes: NDArray[np.int64],
     actor: NDArray[np.int64],
     legal: NDArray[np.int64],
 ) -> None:
-    """Begin the next match of ``rows``."""
-    for row in rows:
-        s = states[row]
-        episodes[row] += 1
-        begin_match(s, histories[row], mix(bases[row], episodes[row]))
-        tell(actor, legal, row, seat_to_act(s), bounds(s))
+    """Begin a row's next match."""
+    s = states[row]
+    episodes[row] += 1
+    begin_match(s, histories[row], mix(bases[row], episodes[row]))
+    tell(actor, legal, row, seat_to_act(s), bounds(s))
+
+
+@kernel
+def begin_all(
+    states: States,
+    histories: Histories,
+    bases: NDArray[np.int64],
+    episodes: NDArray[np.int64],
+    actor: NDArray[np.int64],
+    legal: NDArray[np.int64],
+) -> None:
+    """Begin the next match of every row."""
+    for row in range(len(states)):
+        begin_row(states, histories, row, bases, episodes, actor, legal)
 
 
 @kernel
@@ -83,15 +96,22 @@ def step_all(
     actor: NDArray[np.int64],
     legal: NDArray[np.int64],
     rewards: NDArray[np.float64],
-) -> None:
-    """A legal decision in every row whose match is not over.
+    bases: NDArray[np.int64],
+    episodes: NDArray[np.int64],
+) -> int:
+    """A decision in every row; where the match is over, the next begins.
 
-    ``rewards`` are 0 when it begins. In this loop no function that has work to do takes an array:
-    Numba would count the reference, two locked instructions a call.
+    ``rewards`` are 0 when it begins. Returns the first row whose action is not legal, before
+    anything is done, or -1. In this loop no function that has work to do takes an array, but at the
+    start of a match: Numba would count the reference, two locked instructions a call.
     """
+    bad = first_illegal(actor, legal, actions)
+    if bad >= 0:
+        return bad
     for row in range(len(states)):
         s = states[row]
         if s["over"]:
+            begin_row(states, histories, row, bases, episodes, actor, legal)
             continue
         action = i64(actions[row])
         move = note(histories, row, s, action)
@@ -101,6 +121,7 @@ def step_all(
             if s["moves"] == 0:
                 wipe(histories, row, move)
         tell(actor, legal, row, seat_to_act(s), bounds(s))
+    return -1
 
 
 class PokerVector:
@@ -180,7 +201,7 @@ class PokerVector:
             if self._bases[0] < 0:
                 self._bases = np.random.default_rng().integers(MAX_SEED - self.batch) + rows
                 self._episodes[:] = -1
-            self._begin(rows)
+            self._begin()
             return
         if isinstance(seeds, Sequence | np.ndarray):
             if len(seeds) != self.batch:
@@ -190,7 +211,7 @@ class PokerVector:
         else:
             self._bases = check_int("seeds", seeds, 0, MAX_SEED - self.batch + 1) + rows
         self._episodes[:] = -1
-        self._begin(rows)
+        self._begin()
 
     def step(
         self, actions: NDArray[np.integer[Any]]
@@ -211,17 +232,8 @@ class PokerVector:
         if self._bases[0] < 0:
             raise InputError("call reset first: no match is under way")
         moves = np.ascontiguousarray(given, np.int64)
-        bad = first_illegal(self._actor, self._legal, moves)
-        if bad >= 0:
-            price, least, most = self._legal[bad].tolist()
-            raises = f", {least + 1}..{most + 1}" if least else ""
-            raise InputError(
-                f"row {bad}, seat_{self._actor[bad]}: action {moves[bad]} is not legal; "
-                f"legal: {'0, 1' if price else '1'}{raises}"
-            )
-        ended = np.flatnonzero(self._actor < 0)
         rewards = np.zeros((self.batch, self.table.seats))
-        step_all(
+        bad = step_all(
             self._states,
             self._histories,
             moves,
@@ -229,9 +241,16 @@ class PokerVector:
             self._actor,
             self._legal,
             rewards,
+            self._bases,
+            self._episodes,
         )
-        if len(ended):
-            self._begin(ended)
+        if bad >= 0:
+            price, least, most = self._legal[bad].tolist()
+            raises = f", {least + 1}..{most + 1}" if least else ""
+            raise InputError(
+                f"row {bad}, seat_{self._actor[bad]}: action {moves[bad]} is not legal; "
+                f"legal: {'0, 1' if price else '1'}{raises}"
+            )
         return rewards, self.over
 
     def observe(self) -> dict[str, NDArray[Any]]:
@@ -261,11 +280,10 @@ class PokerVector:
         """Each seat's score so far: (batch, seats), rows summing to 1."""
         return np.array([scores(self.table, row) for row in self._states])
 
-    def _begin(self, rows: NDArray[np.int64]) -> None:
-        begin_rows(
+    def _begin(self) -> None:
+        begin_all(
             self._states,
             self._histories,
-            rows,
             self._bases,
             self._episodes,
             self._actor,
