@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..jit import i64, kernel
 from .betting import CALL, FOLD
-from .equity_table import CLASSES
+from .equity_table import CLASSES, class_size
 from .tables import MAX_SEATS
 
 Line = NDArray[np.float64]
@@ -28,23 +28,26 @@ MAX_MARKS = 48
 """Decisions after the flop that are read; later ones of the hand are not."""
 
 
+_RARE = 5e-4  # least weight of a hand: where all likely hands are taken, others must be found
+
+
 class Habits(NamedTuple):
     """What the players of the model do. Parts are of a range, in [0, 1]."""
 
     # before the flop, for who has not acted yet: parts of all hands
-    enter: float = 0.30  # those that call 2.5 big blinds
+    enter: float = 0.20  # those that call 2.5 big blinds
     shrink: float = 0.7  # how fast a higher price narrows them
     escalate: float = 0.6  # and each further raise
     reraise: float = 0.3  # of these, the ones that raise again
-    limp: float = 0.35  # where nobody has raised: those that go on
-    open: float = 0.2  # and that raise
+    limp: float = 0.25  # where nobody has raised: those that go on
+    open: float = 0.13  # and that raise
     squeeze: float = 0.1  # those that raise where they could check
     short: float = 1.5  # heads-up, all of these are larger by this factor
     # for who has shown a range, times what makes a bluff break even: parts of that range
-    early: float = 1.2  # before the flop
-    early_raise: float = 0.2
-    late: float = 1.1  # after it
-    late_raise: float = 0.12
+    early: float = 1.6  # before the flop
+    early_raise: float = 0.12
+    late: float = 1.2  # after it
+    late_raise: float = 0.10
     # facing no bet after the flop
     bet: float = 0.35  # the part that is good enough to bet
     bluff: float = 0.12  # how often the rest bets
@@ -52,8 +55,8 @@ class Habits(NamedTuple):
     odd: float = 0.03  # how often one goes against the model
     blur: float = 0.4  # how soft the edge of a part is
     # our own: by a call, the part of what we win that is lost for each street to come
-    leak_outside: float = 0.075  # out of position
-    leak_inside: float = 0.03  # in position
+    leak_outside: float = 0.12  # out of position
+    leak_inside: float = 0.06  # in position
 
 
 HABITS = Habits()
@@ -159,7 +162,7 @@ def likelihood(habits: Habits, place: float, part: float, raised: bool) -> float
 
 @kernel
 def place_classes(weights: Line, order: NDArray[np.int64], places: Line) -> None:
-    """The place of each starting hand in a range; and the range scaled, its likeliest hand to 1.
+    """The place of each starting hand in a range; and the range scaled: the likeliest hand to 1.
 
     ``weights`` and ``places`` (169,); ``order`` has the classes from the best to the worst.
     """
@@ -173,14 +176,7 @@ def place_classes(weights: Line, order: NDArray[np.int64], places: Line) -> None
         size = weights[kind] * class_size(kind) / total
         places[kind] = 1.0 - above - size / 2
         above += size
-        weights[kind] /= most
-
-
-@kernel
-def class_size(kind: int) -> int:
-    """How many hands a class holds: pairs 6, suited 4, others 12."""
-    high, low = kind // 13, kind % 13
-    return 6 if high == low else 4 if high > low else 12
+        weights[kind] = max(weights[kind] / most, _RARE)
 
 
 @kernel

@@ -24,6 +24,7 @@ PREFLOP_FILE = Path(__file__).parent / "equity_preflop.json"
 CLASSES = 169
 SAMPLES = 400_000
 _SEED = 10_000_000  # a training seed
+_HANDS = 1326
 _GOOD = 1 / 3
 _DECIMALS = 4
 
@@ -76,10 +77,11 @@ def shares(top: NDArray[np.float64], good: float, key: np.uint64, samples: int) 
     return out
 
 
-def combinations() -> NDArray[np.int64]:
-    """How many of the 1,326 hands each class holds, (169,)."""
-    a, b = np.divmod(np.arange(CLASSES), 13)
-    return np.where(a == b, 6, np.where(a > b, 4, 12))
+@kernel
+def class_size(kind: int) -> int:
+    """How many hands a class holds: pairs 6, suited 4, others 12."""
+    high, low = kind // 13, kind % 13
+    return 6 if high == low else 4 if high > low else 12
 
 
 def places(worth: Line) -> Line:
@@ -88,7 +90,7 @@ def places(worth: Line) -> Line:
     Near 0 the best, near 1 the worst; float64 (169,).
     """
     order = np.argsort(-worth, kind="stable")
-    size = combinations()[order] / combinations().sum()
+    size = np.array([class_size(kind) for kind in order.tolist()]) / _HANDS
     top = np.empty(CLASSES)
     top[order] = np.cumsum(size) - size / 2
     return top

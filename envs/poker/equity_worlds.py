@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ..jit import i64, kernel
 from ..rng import draw, finalise
 from .cards import CARDS, bit_of, value_of
-from .equity_model import Habits, Spot, class_size, likelihood
-from .equity_table import CLASSES
+from .equity_model import Habits, Spot, likelihood
+from .equity_table import CLASSES, class_size
 from .tables import MAX_SEATS
 
 _RIVALS = 64  # random hands that a hand is measured against
