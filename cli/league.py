@@ -26,7 +26,7 @@ def league(
     agent: Annotated[str | None, typer.Argument(help="show: whom.")] = None,
     db: Annotated[Path, typer.Option(help="The league's file.")] = Path("league.db"),
     agents: Annotated[
-        str | None, typer.Option(help="run: NAME or sb3:PATH, with commas between.")
+        str | None, typer.Option(help="run: NAME, sb3:PATH or llm:MODEL@URL, commas between.")
     ] = None,
     tables: Annotated[
         str | None,

@@ -6,16 +6,17 @@ from functools import cache
 from typing import Any
 
 from ...envs.garble import replay as garble
-from ...envs.garble.policies import POLICIES as SPEAKERS
 from ...envs.grand_exchange import replay as grand_exchange
 from ...envs.grand_exchange.market import served_seeds
-from ...envs.grand_exchange.policies import POLICIES as TRADERS
 from ...envs.poker import replay as poker
-from ...envs.poker.policies import make_policy
 from ...envs.seats import Policy
-from .schedule import Fixture, players
+from ..match.lineup import seat_players
+from ..match.match import play_match
+from ..match.poker import affordable
+from ..match.seats import Player, PolicySeat
+from .schedule import Fixture
 
-__all__ = ["players", "result_of"]
+__all__ = ["result_of"]
 
 POKER_KEPT = (
     "scores",
@@ -32,49 +33,34 @@ GARBLE_KEPT = ("scores", "deals", "misheard", "voids", "reason")
 
 def result_of(fixture: Fixture) -> dict[str, Any]:
     """Play a fixture: what the league keeps of its results, by seat, and the replay's digest."""
-    if fixture.table == "garble":
-        replay = garble.record(
-            garble.config(),
-            fixture.seed,
-            [_policy(name, "garble") for name in fixture.seats],
-            fixture.seats,
-        )
-        kept = {name: replay["results"][name] for name in GARBLE_KEPT}
-    elif fixture.table == "grand-exchange":
-        (name,) = fixture.seats
-        market = int(served_seeds(fixture.seed + 1)[fixture.seed])
-        replay = grand_exchange.record(
-            grand_exchange.config(), market, _policy(name, "grand-exchange"), name, fixture.seed
-        )
-        kept = {"return": replay["results"]["return"]}
+    game = fixture.table if fixture.table in ("garble", "grand-exchange") else "poker"
+    players = [_player(game, name, fixture.table) for name in fixture.seats]
+    seed, options = fixture.seed, {}
+    if game == "garble":
+        config, kept = garble.config(), GARBLE_KEPT
+    elif game == "grand-exchange":
+        config, kept = grand_exchange.config(), ("return",)
+        seed = int(served_seeds(fixture.seed + 1)[fixture.seed])
+        options = {"key": fixture.seed}
     else:
-        replay = poker.record(
-            poker.config(fixture.table),
-            fixture.seed,
-            [_policy(name, fixture.table) for name in fixture.seats],
-            fixture.seats,
-        )
-        results = replay["results"]
-        kept = {name: results[name] for name in POKER_KEPT}
-        kept["flags"] = results["audit"]["flags"] if results["audit"] else []
-    return {**kept, "digest": replay["digest"]}
+        config, kept = affordable(poker.config(fixture.table), players), POKER_KEPT
+    replay = play_match(game, config, seed, players, **options).replay
+    results = replay["results"]
+    result = {name: results[name] for name in kept}
+    if game == "poker":
+        result["flags"] = results["audit"]["flags"] if results["audit"] else []
+    return {**result, "digest": replay["digest"]}
+
+
+def _player(game: str, name: str, table: str) -> Player:
+    """A fresh player: its tally is the match's."""
+    if name.startswith("llm:"):
+        return seat_players(game, [name], table)[0]
+    return PolicySeat(name, _policy(game, name, table))
 
 
 @cache
-def _policy(name: str, table: str) -> Policy:
-    if name.startswith("sb3:"):
-        return _model(name.removeprefix("sb3:"), table)
-    if table == "garble":
-        return SPEAKERS[name]
-    return TRADERS[name] if table == "grand-exchange" else make_policy(name, table)
-
-
-def _model(path: str, table: str) -> Policy:
-    """A Stable-Baselines3 model as a player of a table."""
-    if table in ("garble", "grand-exchange"):
-        from ..games import POLICIES
-
-        return POLICIES[table](f"sb3:{path}")
-    from ...wrappers.poker_models import load_model
-
-    return load_model(path).at(table)
+def _policy(game: str, name: str, table: str) -> Policy:
+    (player,) = seat_players(game, [name], table)
+    assert isinstance(player, PolicySeat)
+    return player.policy
