@@ -38,27 +38,21 @@ def exact_lines(world: World) -> list[Verdict]:
     """The published table to six digits, the equilibria and the values of the games."""
     lines = []
     for (game, name), value in EXPLOITABILITY.items():
-        exact = 1e-9 if value == 0.0 else SIX_DIGITS
+        least = max(0.0, value - SIX_DIGITS)
+        most = value + SIX_DIGITS if value else NASH["kuhn"]
         found = world.exploitability(game, lines_of(world, game, name))
-        lines.append(_within(f"exploitability_{game}_{name}", found, value, exact, game))
+        lines.append(_held(f"exploitability_{game}_{name}", game, found, (least, most), value))
     for (game, first, second), value in VALUES.items():
+        ends = (value - SIX_DIGITS, value + SIX_DIGITS)
         found = exact_value(world, game, first, second)
-        lines.append(_within(f"value_{game}_{first}_{second}", found, value, SIX_DIGITS, game))
+        lines.append(_held(f"value_{game}_{first}_{second}", game, found, ends, value))
     for game, most in NASH.items():
         found = world.exploitability(game, lines_of(world, game, "nash"))
-        lines.append(
-            judge(
-                f"nash_is_unexploitable_{game}",
-                found,
-                "value within threshold",
-                (0.0, most),
-                len(tree(game).infosets),
-                detail="chips a hand, exact",
-            )
-        )
+        lines.append(_held(f"nash_is_unexploitable_{game}", game, found, (0.0, most), 0.0))
     for game, (value, exact) in GAME_VALUE.items():
+        ends = (value - exact, value + exact)
         found = _first_wins(game, lines_of(world, game, "nash"))
-        lines.append(_within(f"game_value_{game}", found, value, exact, game))
+        lines.append(_held(f"game_value_{game}", game, found, ends, value))
     return lines
 
 
@@ -86,13 +80,14 @@ def _first_wins(game: str, lines: NDArray[np.float64]) -> float:
     return float(known.chance[deals] @ value[deals])
 
 
-def _within(name: str, found: float, value: float, exact: float, game: str) -> Verdict:
-    ends = (value - exact, value + exact) if value or "value" in name else (0.0, exact)
+def _held(
+    name: str, game: str, found: float, ends: tuple[float, float], published: float
+) -> Verdict:
     return judge(
         name,
         found,
         "value within threshold",
         ends,
         len(tree(game).infosets),
-        detail=f"chips a hand, exact; published {value:.6g}",
+        detail=f"chips a hand, exact; published {round(published, 6)}",
     )

@@ -19,7 +19,7 @@ LOOKS = 24
 NOBODY = -1
 """The viewer who has no seat: of the text alone."""
 
-CARDED = ("hole", "board", "key")
+CARDED = ("hole", "board", "deck", "key")
 """Fields of the state of which a seat knows a part, or nothing."""
 UNTOLD = ("pairs", "chips", "gain", "hands_won", "stack_offs", "decisions", "strength", "dealt")
 """Fields that no view tells: how the match is dealt, and what is kept for its results."""
@@ -146,6 +146,7 @@ def _shown_after(row: Row, action: int) -> int | None:
 def _disturb(row: Row, seat: int, shown: int, rng: np.random.Generator) -> None:
     """Deal all cards but those of ``seat`` and the first ``shown`` of the board anew."""
     n = int(row["players"])
+    row["deck"] = rng.permutation(row["deck"])
     mine = row["seat_at"][:n] == seat
     seen = [*row["hole"][:n][mine].ravel(), *row["board"][:shown]]
     unseen = rng.permutation(np.setdiff1d(np.arange(CARDS), seen))

@@ -90,14 +90,14 @@ def places_of(vector: PokerVector) -> Places:
 class Played:
     """What was measured on a match of each of ``n`` seeds at one table.
 
-    A seat is told by its place in the order of seats. ``nets`` int64 (n, hands, seats): chips won,
+    A seat is told by its place in the order of seats. ``nets`` int32 (n, hands, seats): chips won,
     by hand. ``seated`` int8 (n, hands, seats): the place of each position, -1 if nobody's.
     ``cards`` int8 (n, hands, 17): hole cards by position, then the whole board; -1 is none.
     ``seats`` int8 (n, seats): the seat at each place. Counts (n,): ``decisions``; where every chip
     is followed, ``hands``, those ``mispaid``, and what of the chips does not add up, ``broken``.
     """
 
-    nets: NDArray[np.int64]
+    nets: NDArray[np.int32]
     seated: NDArray[np.int8]
     cards: NDArray[np.int8]
     seats: NDArray[np.int8]
@@ -152,7 +152,7 @@ def _play(
     places = places_of(vector)
     states = vector.states
     played = Played(
-        nets=np.zeros((n, length, seats), np.int64),
+        nets=np.zeros((n, length, seats), np.int32),
         seated=np.full((n, length, seats), -1, np.int8),
         cards=np.full((n, length, BOARD + 5), -1, np.int8),
         seats=states["order"][:, :seats].astype(np.int8),
@@ -169,7 +169,7 @@ def _play(
         hand = states["hand"].copy()
         rewards, over = vector.step(actions)
         rows = np.flatnonzero(live)
-        paid = np.where(np.isfinite(rewards), rewards, 0).astype(np.int64)
+        paid = np.where(np.isfinite(rewards), rewards, 0).astype(np.int32)
         by_place = np.take_along_axis(paid, states["order"][:, :seats].astype(np.int64), 1)
         played.nets[rows, hand[rows]] += by_place[rows]
         played.decisions[rows] += 1
