@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-GAMES = ("garble", "grand-exchange")
+GAMES = ("garble", "grand-exchange", "poker")
 MOST_SEEDS = 100_000
 
 
 def evaluate(
     game: Annotated[str, typer.Argument(help=f"One of: {', '.join(GAMES)}.")],
-    policy: Annotated[str, typer.Option(help="NAME or sb3:PATH.")],
+    policy: Annotated[
+        str, typer.Option(help="NAME, sb3:PATH or (poker) the path of a policy.npz.")
+    ],
     seeds: Annotated[int, typer.Option(help=f"How many, 2..{MOST_SEEDS}.")] = 1_000,
     others: Annotated[
-        str | None, typer.Option(help="garble: who holds the other four chairs (quoter).")
+        str | None,
+        typer.Option(help="Who holds the other chairs. garble: quoter; hold'em: house."),
     ] = None,
+    table: Annotated[str | None, typer.Option(help="poker: the table (kuhn).")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
 ) -> None:
     """Grade a policy, seed by seed, against the game's yardsticks."""
@@ -27,9 +31,14 @@ def evaluate(
     if game not in GAMES:
         raise InputError(f"game must be one of: {', '.join(GAMES)}; got {game!r}")
     check_int("seeds", seeds, 2, MOST_SEEDS)
-    if others is not None and game != "garble":
-        raise InputError(f"--others goes with garble; {game} has one seat")
+    if others is not None and game == "grand-exchange":
+        raise InputError(f"--others goes with garble and poker; {game} has one seat")
+    if table is not None and game != "poker":
+        raise InputError(f"--table goes with poker; {game} has none")
     check_outputs([json])
+    if game == "poker":
+        _evaluate_poker(policy, table or "kuhn", seeds, others, json)
+        return
     from rich.console import Console
 
     from ..envs.files import write_json
@@ -47,3 +56,44 @@ def evaluate(
         write_json(json, report("evaluate", game, config, task.seeds, comparison))
     among = "" if others is None else f" among four of {others}"
     show(Console(), f"{game}: {seeds:,} {task.seeds['split']} seeds{among}", comparison)
+
+
+def _evaluate_poker(
+    policy: str, table: str, seeds: int, others: str | None, json: Path | None
+) -> None:
+    """Exploitability at Kuhn and Leduc; elsewhere what the policy wins among others."""
+    from rich.console import Console
+
+    from ..envs.errors import InputError
+    from ..envs.files import write_json
+    from ..envs.poker.exploitability import GAMES as EXACT
+    from ..envs.poker.policies import POLICIES
+    from ..envs.poker.tables import make_table
+    from ..training.poker import title_of
+    from ..training.poker_grades import (
+        OTHERS,
+        Player,
+        exact_grades,
+        grades,
+        player_named,
+        seeds_of,
+        yardsticks,
+    )
+    from ..training.results import report, show
+
+    make_table(table)
+    if table in EXACT and others is not None:
+        raise InputError(f"--others: at {table} a policy is graded against its best response")
+    players: dict[str, Player] = {name: POLICIES[name] for name in yardsticks(table)}
+    players |= {policy: player_named(policy)}
+    players[policy].at(table)
+    config: dict[str, Any] = {"policy": policy, "table": table}
+    if table in EXACT:
+        comparison = exact_grades(table, policy, players)
+    else:
+        rest = others or OTHERS
+        config |= {"seeds": seeds, "others": rest}
+        comparison = grades(table, policy, players, seeds, rest)
+    if json is not None:
+        write_json(json, report("evaluate", "poker", config, seeds_of(table, seeds), comparison))
+    show(Console(), title_of(table, comparison.of(policy).n, others or OTHERS), comparison)

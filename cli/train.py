@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-GAMES = ("garble", "grand-exchange")
+GAMES = ("garble", "grand-exchange", "poker")
 
 
 def train(
@@ -17,17 +18,31 @@ def train(
     steps: Annotated[int | None, typer.Option(help="Budget of environment steps.")] = None,
     seed: Annotated[int, typer.Option(help="What the run's randomness derives from.")] = 0,
     envs: Annotated[int | None, typer.Option(help="Environments stepped together.")] = None,
+    table: Annotated[str | None, typer.Option(help="poker: the table (kuhn).")] = None,
     threads: Annotated[int | None, typer.Option(help="Torch's threads.")] = None,
     resume: Annotated[bool, typer.Option(help="Go on with the run in the folder, if any.")] = False,
 ) -> None:
-    """Train an agent with PPO and grade it on seeds that it never trained on."""
+    """Train an agent and grade it on seeds that it never trained on.
+
+    PPO; at poker self-play, whose average policy is graded, at Kuhn and Leduc exactly.
+    """
     from ..envs.errors import InputError, require
 
     if game not in GAMES:
         raise InputError(f"game must be one of: {', '.join(GAMES)}; got {game!r}")
+    if table is not None and game != "poker":
+        raise InputError(f"--table goes with poker; {game} has none")
     require("stable_baselines3", "train")
     require("tensorboard", "train")
     require("matplotlib", "train")
+    if minutes is None and steps is None:
+        minutes = 5.0
+    asked: dict[str, Any] = {"seed": seed, "minutes": minutes, "steps": steps}
+    given = {"envs": envs, "threads": threads}
+    asked |= {name: value for name, value in given.items() if value is not None}
+    if game == "poker":
+        _train_poker(table or "kuhn", asked, out, resume)
+        return
     from rich.console import Console
 
     from ..training.games import TASKS
@@ -36,15 +51,7 @@ def train(
     from ..training.task import Plan
 
     make, usual = TASKS[game]
-    if minutes is None and steps is None:
-        minutes = 5.0
-    given = {"envs": envs, "threads": threads}
-    plan = Plan(
-        seed=seed,
-        minutes=minutes,
-        steps=steps,
-        **{**usual, **{name: value for name, value in given.items() if value is not None}},
-    )
+    plan = Plan(**{**usual, **asked})
     task = make()
     comparison = run(task, plan, out, resume)
     console = Console()
@@ -56,4 +63,21 @@ def train(
         highlight=False,
     )
     made = ", ".join(["model.zip", "results.json", *task.made, "tensorboard/"])
+    console.print(f"{out}: {made}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _train_poker(table: str, asked: Mapping[str, Any], out: Path, resume: bool) -> None:
+    """Learn a poker table by self-play."""
+    from rich.console import Console
+
+    from ..training.poker import AGENT, PLANS, POLICY, check_table, title_of
+    from ..training.poker import train as run
+    from ..training.results import show
+    from ..training.task import Plan
+
+    plan = Plan(**{**PLANS[check_table(table)], **asked})
+    comparison = run(table, plan, out, resume)
+    console = Console()
+    show(console, title_of(table, comparison.of(AGENT).n), comparison)
+    made = ", ".join([POLICY, "results.json", "learning_curve.png"])
     console.print(f"{out}: {made}", highlight=False, markup=False, soft_wrap=True)

@@ -17,11 +17,13 @@ from ..envs.files import digest
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["LEVEL", "Comparison", "Figure", "compare", "figure", "report", "show"]
+__all__ = ["EXACT", "LEVEL", "Comparison", "Figure", "compare", "figure", "report", "show"]
 
 SCHEMA = "wager.report/1"
 LEVEL = 0.95
 """Two-sided confidence level of every interval."""
+EXACT = "exact"
+"""In the place of a split: computed, not sampled, so that the interval is the value."""
 _Z = 1.959963984540054
 
 Scores: TypeAlias = NDArray[np.float64]
@@ -45,6 +47,8 @@ class Figure:
         """The mean and the interval's half-width, as a reader wants them."""
         scale, mark = (1.0, "") if self.unit == "score" else (100.0, "%")
         sign = "+" if difference or self.unit != "score" else ""
+        if self.split == EXACT:
+            return f"{scale * self.value:{sign}.4f}{mark}"
         half = scale * (self.high - self.low) / 2.0
         return f"{scale * self.value:{sign}.2f}{mark} ± {half:.2f}"
 
@@ -136,6 +140,9 @@ def show(console: Console, title: str, comparison: Comparison) -> None:
     from rich.table import Table
 
     agent = comparison.agent
+    exact = comparison.of(agent).split == EXACT
+    value = "exact" if exact else "mean, 95% interval"
+    paired = "" if exact else ", paired"
     rows = [
         (
             one.name,
@@ -145,14 +152,14 @@ def show(console: Console, title: str, comparison: Comparison) -> None:
         for one in sorted(comparison.figures, key=lambda f: f.value)
     ]
     if not console.is_terminal:
-        lines = [f"{title}: mean, 95% interval; {agent} minus it, paired"]
+        lines = [f"{title}: {value}; {agent} minus it{paired}"]
         lines += [f"  {name}: {mean}{'; ' if lead else ''}{lead}" for name, mean, lead in rows]
         console.file.write("\n".join(lines) + "\n")
         return
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("policy", overflow="fold")
-    table.add_column("mean, 95% interval", justify="right")
-    table.add_column(f"{agent} minus it, paired", justify="right", overflow="fold")
+    table.add_column(value, justify="right")
+    table.add_column(f"{agent} minus it{paired}", justify="right", overflow="fold")
     for row in rows:
         table.add_row(*row, style="bold" if row[0] == agent else "")
     console.print(table)
