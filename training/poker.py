@@ -58,8 +58,8 @@ _USUAL: Mapping[str, Any] = {"group": 1, "rollouts": 32, "learning_rate": 1e-3, 
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "kuhn": {**_USUAL, "envs": 512, "width": 64, "entropy": 0.1},
     "leduc": {**_USUAL, "envs": 1024, "width": 128, "entropy": 0.4},
-    "holdem-hu": {**_USUAL, "envs": 1024, "width": 128, "entropy": 0.3},
-    "holdem-6max": {**_USUAL, "envs": 512, "width": 128, "entropy": 0.3},
+    "holdem-hu": {**_USUAL, "envs": 1024, "width": 128, "entropy": 0.2},
+    "holdem-6max": {**_USUAL, "envs": 512, "width": 128, "entropy": 0.2},
 }
 """How each table is learned where nothing else is asked for.
 

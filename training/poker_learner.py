@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..envs.errors import InputError, require
+from ..envs.poker.tables import HOLDEM
 from ..wrappers.poker_bets import BetSpace
 from ..wrappers.poker_features import feature_names
 from .poker_hands import Decisions, Floats, hidden_width
@@ -38,7 +39,9 @@ __all__ = ["Learner"]
 TRACE = 0.95
 """Lambda of the advantage estimates."""
 RARE, MOST = 0.25, 20.0
-"""An advantage is divided by its action's chance, or by RARE, and cut to MOST units."""
+"""An advantage is divided by its action's chance, or by RARE, and cut to MOST stakes."""
+LIMIT_STAKE, NO_LIMIT_STAKE = 1.0, 10.0
+"""Units of a stake, in which the critic tells values."""
 BOUND = 6.0
 """A centred logit is not pushed beyond this."""
 PULL_LEFT, RATE_LEFT = 0.25, 0.02
@@ -65,6 +68,7 @@ class Learner:
         torch.manual_seed(plan.seed)
         self.plan = plan
         self.bets = BetSpace(table)
+        self.stake = NO_LIMIT_STAKE if self.bets.game == HOLDEM else LIMIT_STAKE
         features = len(feature_names(table))
         self.actor = _perceptron(features, plan.width, int(self.bets.n))
         self.critic = _perceptron(features + hidden_width(seats), plan.width, 1)
@@ -93,10 +97,11 @@ class Learner:
         seen, legal = torch.from_numpy(hands.seen), torch.from_numpy(hands.legal)
         everything = torch.cat([seen, torch.from_numpy(hands.hidden)], 1)
         with torch.no_grad():
-            values = self.critic(everything)[:, 0].numpy()
+            values = self.stake * self.critic(everything)[:, 0].numpy()
         gains = hands.advantages(values, TRACE)
-        worth = torch.from_numpy(np.clip(gains / np.maximum(hands.chance, RARE), -MOST, MOST))
-        targets = torch.from_numpy(values + gains)
+        most = MOST * self.stake
+        worth = torch.from_numpy(np.clip(gains / np.maximum(hands.chance, RARE), -most, most))
+        targets = torch.from_numpy((values + gains) / self.stake)
         action = torch.from_numpy(hands.action)[:, None]
 
         for part in _minibatches(hands.acted, self.plan.batch, rng):
