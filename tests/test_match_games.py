@@ -265,3 +265,12 @@ def test_who_may_sit() -> None:
         line.players("garble", LLM, variables={0: "MINE"})
     with pytest.raises(InputError, match=r"^players must be 5, one a seat; got 1$"):
         garble(line, "quoter")
+
+
+def test_a_match_can_be_played_where_a_loop_runs_already() -> None:
+    async def notebook() -> str:
+        players = seat_players("poker", ["house", "rock"], table="kuhn")
+        match = play_match("poker", poker_replays.config("kuhn", hands=2), 7, players)
+        return str(match.results["reason"])
+
+    assert asyncio.run(notebook()) == "complete"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -24,10 +25,20 @@ def now() -> float:
 def run(main: Coroutine[Any, Any, T], clock: LoopFactory | None = None) -> T:
     """Run ``main`` to its end on a loop of its own; ``clock`` is ``VirtualTime`` or None (real).
 
-    An interrupt cancels ``main`` and is raised when it has cleaned up.
+    An interrupt cancels ``main`` and is raised when it has cleaned up. Where a loop runs already, as
+    in a notebook, ``main`` runs on a thread of its own.
     """
-    with asyncio.Runner(loop_factory=clock) as runner:
-        return runner.run(main)
+
+    def whole() -> T:
+        with asyncio.Runner(loop_factory=clock) as runner:
+            return runner.run(main)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return whole()
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(whole).result()
 
 
 class VirtualTime(asyncio.SelectorEventLoop):
