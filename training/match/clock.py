@@ -25,8 +25,8 @@ def now() -> float:
 def run(main: Coroutine[Any, Any, T], clock: LoopFactory | None = None) -> T:
     """Run ``main`` to its end on a loop of its own; ``clock`` is ``VirtualTime`` or None (real).
 
-    An interrupt cancels ``main`` and is raised when it has cleaned up. Where a loop runs already, as
-    in a notebook, ``main`` runs on a thread of its own.
+    An interrupt cancels ``main`` and is raised when it has cleaned up. Where a loop runs already,
+    as in a notebook, ``main`` runs on a thread of its own.
     """
 
     def whole() -> T:
