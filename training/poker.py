@@ -56,7 +56,7 @@ STRONG = "equity"
 
 _USUAL: Mapping[str, Any] = {"group": 1, "rollouts": 32, "learning_rate": 1e-3, "batch": 512}
 PLANS: Mapping[str, Mapping[str, Any]] = {
-    "kuhn": {**_USUAL, "envs": 512, "width": 64, "entropy": 0.1},
+    "kuhn": {**_USUAL, "envs": 512, "width": 64, "entropy": 0.05},
     "leduc": {**_USUAL, "envs": 1024, "width": 128, "entropy": 0.4},
     "holdem-hu": {**_USUAL, "envs": 1024, "width": 128, "entropy": 0.2},
     "holdem-6max": {**_USUAL, "envs": 512, "width": 128, "entropy": 0.2},
