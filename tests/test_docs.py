@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import click
@@ -17,7 +18,10 @@ from wager.cli.main import app
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 BESIDE = {"datasets", "trl"}
-"""What stands beside the suite, not in its extra ``all``: blocks that need it may stay unrun here."""
+"""What stands beside the suite, not in its extra ``all``: blocks that need it stay unrun here.
+
+Installed or not: they load models from the network.
+"""
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
 
@@ -25,6 +29,8 @@ FENCED = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", re.M | re.S)
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_python_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    for name in BESIDE:
+        monkeypatch.setitem(sys.modules, name, None)
     document = Sybil(parsers=[PythonCodeBlockParser()]).parse(page)
     for example in document.examples():
         try:
