@@ -143,6 +143,25 @@ def test_hands_of_self_play(table: str) -> None:
     assert (play.vector._bases >= TRAIN_LOW).all()
 
 
+def test_in_a_hand_somebody_explores_nobody_else_is_learned_from() -> None:
+    hands = SelfPlay("leduc", 2_000).play(uniform, np.random.default_rng(4))
+    rows = np.concatenate([step.rows for step in hands.steps])
+    seats = np.concatenate([step.seats for step in hands.steps])
+    calm = np.array([hands.acted[rows == row].all() for row in range(2_000)])
+    assert abs(calm.mean() - 0.5) < 0.06
+    assert hands.valued[calm[rows]].all()
+    for row in np.flatnonzero(~calm)[:300]:
+        mine = rows == row
+        acted, seat = hands.acted[mine], seats[mine]
+        assert len(set(seat[acted])) <= 1
+        if acted.any():  # from where the explorer stopped on, all its decisions; values after it
+            first = int(np.argmax(acted))
+            np.testing.assert_array_equal(acted[first:], seat[first:] == seat[first])
+            np.testing.assert_array_equal(hands.valued[mine], np.arange(len(acted)) > first)
+        else:
+            assert not hands.valued[mine].any()
+
+
 def test_advantages_along_a_seats_own_decisions() -> None:
     """By hand: seat 0 acts twice with seat 1 between; values 1, 2, 3; it wins 10."""
     row = np.array([0])

@@ -43,7 +43,8 @@ def curve_picture(
     last = comparison.of(comparison.agent)
     if exact:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+            formatter(lambda value, _: f"{value:g}")
         label, measured = "exploitability, chips a hand", f"{last.value:.4f} chips a hand, exact"
     else:
         axes.axhline(0.0, color=MUTED, lw=0.8)
