@@ -36,6 +36,10 @@ def run(main: Coroutine[Any, Any, T], clock: LoopFactory | None = None) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
+        runs = False
+    else:
+        runs = True
+    if not runs:  # outside the handler, so that no error in ``main`` has this one for its context
         return whole()
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(whole).result()
