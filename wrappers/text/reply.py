@@ -31,6 +31,8 @@ _TOKEN = re.compile(
 _KEY, _KEY_OR_END, _COLON, _VALUE, _VALUE_OR_END, _COMMA_OR_END = range(6)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _LONGEST_SHOWN = 40
+_REASONING = re.compile(r"<(?=/?think>)")
+_BRACKETS = str.maketrans("<[", "\u2039(")
 
 
 class ReplyError(InputError):
@@ -135,15 +137,18 @@ def shown(value: object) -> str:
 def quoted(text: str) -> str:
     """What somebody else wrote, as one line that cannot pass for part of a prompt.
 
-    In double quotes, quotes and backslashes escaped; what does not print becomes a space.
+    In double quotes, quotes and backslashes escaped; what does not print becomes a space. The
+    brackets that begin the marks of chat templates, reasoning and an operator's block (``<``,
+    ``[``) become others, so that no server takes a seat's talk for the start of a message.
     """
     plain = "".join(ch if ch.isprintable() else " " for ch in text)
-    return json.dumps(plain, ensure_ascii=False)
+    return json.dumps(plain.translate(_BRACKETS), ensure_ascii=False)
 
 
 def compact(value: object) -> str:
-    """A value as JSON in one line of little space."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """A value as JSON in one line of little space, with no mark of a reasoning block in it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _REASONING.sub(r"\\u003c", text)
 
 
 def _answer(reply: str) -> str:
