@@ -38,6 +38,11 @@ Kind: TypeAlias = Literal["policy", "sb3", "llm"]
 KINDS: tuple[Kind, ...] = ("policy", "sb3", "llm")
 
 
+def without_secrets(url: str) -> str:
+    """``url``, or text that ends in one, fit for a message: no user, password, query, fragment."""
+    return re.sub(r"[?#].*", "?...", re.sub(r"//.*@", "//...@", url))
+
+
 @dataclass(frozen=True)
 class Seat:
     """A parsed seat name: a scripted policy, a Stable-Baselines3 model or a chat endpoint.
@@ -61,6 +66,7 @@ def parse_seat(text: str, policies: Iterable[str], kinds: Sequence[Kind] = KINDS
             that may not sit here.
     """
     prefix, _, rest = text.partition(":")
+    shown = without_secrets(text)
     if text.startswith("sb3:"):
         if not rest:
             raise InputError(f"seat {text!r}: sb3:PATH needs a path")
@@ -68,7 +74,7 @@ def parse_seat(text: str, policies: Iterable[str], kinds: Sequence[Kind] = KINDS
     elif text.startswith("llm:"):
         endpoint = re.fullmatch(r"(\S+)@(https?://[^/\s]\S*)", rest)
         if endpoint is None:
-            raise InputError(f"seat {text!r}: expected llm:MODEL@URL with an http or https URL")
+            raise InputError(f"seat {shown!r}: expected llm:MODEL@URL with an http or https URL")
         seat = Seat("llm", endpoint[1], endpoint[2])
     else:
         seat = Seat("policy", text)
@@ -76,7 +82,7 @@ def parse_seat(text: str, policies: Iterable[str], kinds: Sequence[Kind] = KINDS
     forms = {"policy": ", ".join(names), "sb3": "sb3:PATH", "llm": "llm:MODEL@URL"}
     known = ", ".join(forms[kind] for kind in kinds)
     if seat.kind not in kinds:
-        raise InputError(f"seat {text!r}: no {prefix} seat here; known: {known}")
+        raise InputError(f"seat {shown!r}: no {prefix} seat here; known: {known}")
     if seat.kind == "policy" and text not in names:
-        raise InputError(f"seat {text!r}: no such policy; known: {known}")
+        raise InputError(f"seat {shown!r}: no such policy; known: {known}")
     return seat

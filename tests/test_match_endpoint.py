@@ -62,6 +62,17 @@ def test_an_answer_that_repeats_the_key_is_blotted() -> None:
     assert Key("none").blot("a nonentity") == "a nonentity"
 
 
+@pytest.mark.parametrize("key", [SECRET, 'k/"\\+.*-9f'])
+def test_the_key_is_blotted_however_json_escapes_it(key: str) -> None:
+    """An answer is JSON in a string: what it escapes would come back when a decision is read."""
+    escaped = "".join(f"\\u{ord(c):04X}" for c in key)
+    mixed = "".join(f"\\u{ord(c):04x}" if k % 3 else c for k, c in enumerate(SECRET))
+    for said in (json.dumps({"say": key}), f'{{"say":"{escaped}"}}'):
+        told = Key(key).blot(said.replace("/", "\\/"))
+        assert json.loads(told) == {"say": "[key]"}
+    assert Key(SECRET).blot(mixed) == "[key]"
+
+
 BAD: dict[str, tuple[Callable[[Any], Any], str, bool]] = {
     "html": (answered(body=b"<html><body>It works!</body></html>"), "broken", True),
     "empty": (answered(), "broken", True),
@@ -242,6 +253,10 @@ def test_the_key_is_in_no_log_trace_or_attribute(
         "",
         "http://h:99999/",
         "https://me:pw@h/v1",
+        "https://me:pw@h:99999/v1",
+        "https://me:pw@h:x/v1",
+        "https://me:pw@[::1/v1",
+        "https://h:x/v1?key=k",
         "https://h/v1?key=k",
         "https://h/v1#k",
         "http://[::1/",

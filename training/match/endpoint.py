@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...envs.errors import InputError, require
+from ...envs.seats import without_secrets
 from .chat import Completion, EndpointError, Message
 
 require("httpx", "llm")
@@ -34,6 +36,9 @@ class Key:
 
     def __init__(self, value: str) -> None:
         self._value = value
+        # spelled out or in any way that JSON may escape it: an answer holds JSON in a string
+        forms = (rf"(?:\\?{re.escape(c)}|\\u(?i:{ord(c):04x}))" for c in value)
+        self._pattern = re.compile("".join(forms))
 
     def __repr__(self) -> str:
         return "Key(...)"
@@ -47,7 +52,7 @@ class Key:
 
     def blot(self, text: str) -> str:
         """``text`` without the key; one too short to be a secret may be part of any word."""
-        return text.replace(self._value, _BLOT) if len(self._value) >= _LEAST_SECRET else text
+        return self._pattern.sub(_BLOT, text) if len(self._value) >= _LEAST_SECRET else text
 
 
 def check_url(url: str) -> httpx.URL:
@@ -67,7 +72,9 @@ def check_url(url: str) -> httpx.URL:
         )
     port = 1 if parsed.port is None else parsed.port
     if parsed.scheme not in ("http", "https") or not parsed.host or not 0 < port < 2**16:
-        raise InputError(f"an endpoint's URL must be http(s)://HOST[:PORT][/PATH]; got {url!r}")
+        raise InputError(
+            f"an endpoint's URL must be http(s)://HOST[:PORT][/PATH]; got {without_secrets(url)!r}"
+        )
     return parsed
 
 
