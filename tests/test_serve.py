@@ -118,6 +118,9 @@ def test_requests_that_are_refused() -> None:
         assert (
             "cannot be read: block 'Hand'" in ask(client, "nash", good).json()["error"]["message"]
         )
+        good[1]["content"] = good[1]["content"].replace("Your card:", "Your cards:")
+        good[1]["content"] = good[1]["content"].replace("pot 2", f"pot {10**30}")
+        assert ask(client, "nash", good).status_code == 400
         for body in (b"\xff", b"[1]", b"[" * 100_000, b'{"model": "nash", "stream": true}'):
             assert client.post("chat/completions", content=body).status_code == 400
         for length in (str(MAX_REQUEST + 1), "-1", "many"):

@@ -65,8 +65,11 @@ def answers(model: str, seed: int = 0) -> Answer:
             return _GARBAGE[int(key[0] % np.uint64(len(_GARBAGE)))]
         for game in _GAMES:
             if game.reader.plays(messages):
-                view = game.reader.read(messages)
-                action = game.decide(model, view, key)
+                try:
+                    view = game.reader.read(messages)
+                    action = game.decide(model, view, key)
+                except OverflowError:
+                    raise InputError("the conversation cannot be read: a number in it") from None
                 return str(game.text.format_action(game.text.decision_of(action, view), view))
         raise InputError("the conversation does not begin with the system prompt of a game")
 
