@@ -21,7 +21,7 @@ from .poker_deals import fair_lines
 from .poker_exact import exact_lines, exact_value
 from .poker_hidden import leaks
 from .poker_masks import mask_faults
-from .poker_world import LADDER, RACES, Played, World, measure, unlike_rows
+from .poker_world import EQUITY, LADDER, RACES, Played, World, measure, unlike_rows
 from .probe import Verdict, finite, interval, judge, none_of
 from .report import Figure, Report, figure
 
@@ -110,18 +110,21 @@ def skill_lines(tables: dict[str, Played]) -> list[Verdict]:
                 f"units a hand{_sides(name)}; matches of {won.shape[1] // 2} duplicate pairs",
             )
         )
-    won = _won("holdem-hu", tables["holdem-hu equity"])
-    lines.append(
-        judge(
-            "equity_over_house_holdem_hu",
-            float(won.mean()),
-            "low > threshold",
-            0.0,
-            len(won),
-            interval(won.mean(axis=1)),
-            "units a hand; matches of 15 duplicate pairs",
+    for name in EQUITY:
+        table = TABLES[name]
+        won = tables[f"{name} equity"].nets[:, :, 0].mean(axis=1) / table.unit
+        lines.append(
+            judge(
+                f"equity_over_house_{_id(name)}",
+                float(won.mean()),
+                "low > threshold",
+                0.0,
+                len(won),
+                interval(won),
+                f"units a hand, alone among references; matches of {table.hands // 2} duplicate"
+                " pairs",
+            )
         )
-    )
     for name in RACES:
         over = _race_scores(name, tables) - 1 / TABLES[name].seats
         lines.append(

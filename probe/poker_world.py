@@ -29,9 +29,10 @@ BOARD = 2 * MAX_SEATS
 EXACT = 1e-9
 AGAIN = " again"
 """After a policy's name: with random draws of its own, where one policy plays both sides."""
+EQUITY = ("holdem-hu", "holdem-6max")
+"""Tables at which an equity player sits alone among references."""
 _WATCHED = 100  # matches whose every chip is followed
-_RECKONED = 300  # matches of the equity player, which takes its time
-_CHAIRED = 500  # matches of a chip race, in every chair
+_SLOWER = 500  # matches of the equity player; of a chip race, in every chair
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,17 @@ class World:
 
     def act(self, names: Sequence[str], vector: PokerVector, places: Places) -> NDArray[np.int64]:
         """The action (batch,) of the seat to act, where ``names`` says who plays each place."""
-        rows = np.arange(vector.batch)
-        place = np.where(vector.over, -1, places[rows, vector.actor])
+        players = list(dict.fromkeys(names))
+        player_at = np.array([players.index(name) for name in names])
+        turn = player_at[places[np.arange(vector.batch), vector.actor]]
         seen, keys = vector.observe(), vector.keys()
         actions = np.ones(vector.batch, np.int64)
-        for name in dict.fromkeys(names):
-            chairs = [k for k, who in enumerate(names) if who == name]
-            mine = np.flatnonzero(np.isin(place, chairs))
+        for k, name in enumerate(players):
+            mine = np.flatnonzero((turn == k) & ~vector.over)
             if len(mine):
-                batch = {part: values[mine] for part, values in seen.items()}
                 policy = self.policies[name.removesuffix(AGAIN)].at(vector.table.name)
                 own = np.uint64(name.endswith(AGAIN))
+                batch = {field: values[mine] for field, values in seen.items()}
                 actions[mine] = policy(batch, None, keys[mine] + own)
         return actions
 
@@ -186,14 +187,14 @@ def _note_deals(
     """Book the cards and the seating of the hands just dealt in ``rows``."""
     if not len(rows):
         return
-    dealt = vector.states[rows]
-    hand, n = dealt["hand"], vector.table.seats
-    dealt_in = np.arange(n) < dealt["players"][:, None]
-    at = np.where(dealt_in, dealt["seat_at"][:, :n], 0)
+    states, n = vector.states, vector.table.seats
+    hand = states["hand"][rows]
+    dealt_in = np.arange(n) < states["players"][rows, None]
+    at = np.where(dealt_in, states["seat_at"][rows, :n], 0)
     played.seated[rows, hand] = np.where(dealt_in, places[rows[:, None], at], -1)
-    holes = np.where(dealt_in[..., None], dealt["hole"][:, :n], -1)
+    holes = np.where(dealt_in[..., None], states["hole"][rows, :n], -1)
     played.cards[rows, hand, : 2 * n] = holes.reshape(len(rows), -1)
-    played.cards[rows, hand, BOARD:] = dealt["board"]
+    played.cards[rows, hand, BOARD:] = states["board"][rows]
 
 
 def _follow(
@@ -261,7 +262,7 @@ def teams(table: str, ours: str, theirs: str) -> list[str]:
 
 def measure(world: World, seeds: NDArray[np.int64]) -> dict[str, Played]:
     """Play every table that the lines speak of, by name; of a chip race, one for each chair."""
-    watched = seeds[:_WATCHED]
+    watched, slower = seeds[:_WATCHED], seeds[:_SLOWER]
     tables: dict[str, Played] = {}
     for name in LADDER:
         for kind, ours, theirs in (("", "house", "random"), (" alike", "house", "house" + AGAIN)):
@@ -269,13 +270,14 @@ def measure(world: World, seeds: NDArray[np.int64]) -> dict[str, Played]:
             tables[name + kind] = play(world, name, both, seeds)
             tables[f"{name}{kind} unpaired"] = play(world, name, both, seeds, pairs=False)
         tables[f"{name} houses"] = play(world, name, teams(name, "house", "house"), watched)
-    both = teams("holdem-hu", "equity", "house")
-    tables["holdem-hu equity"] = play(world, "holdem-hu", both, seeds[:_RECKONED])
+    for name in EQUITY:
+        names = ["equity"] + ["house"] * (TABLES[name].seats - 1)
+        tables[f"{name} equity"] = play(world, name, names, slower)
     for name in RACES:
         for chair in range(TABLES[name].seats):
             names = ["random"] * TABLES[name].seats
             names[chair] = "house"
-            tables[f"{name} chair {chair}"] = play(world, name, names, seeds[:_CHAIRED])
+            tables[f"{name} chair {chair}"] = play(world, name, names, slower)
     for name in TABLES:
         names = teams(name, "random", "random")
         tables[f"{name} randoms"] = play(world, name, names, watched, follow=True)

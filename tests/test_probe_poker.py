@@ -72,6 +72,7 @@ def test_the_game_passes_every_line() -> None:
     assert lines["house_over_random_kuhn"].value == pytest.approx(0.1389, abs=0.01)
     assert lines["house_over_random_leduc"].value == pytest.approx(0.7123, abs=0.05)
     assert lines["house_over_random_holdem_6max"].n == 1000
+    assert lines["equity_over_house_holdem_hu"].value == pytest.approx(0.5, abs=0.1)
     assert lines["pairs_cut_variance_kuhn"].value == pytest.approx(5, abs=0.2)
     assert lines["exploitability_leduc_house"].value == pytest.approx(1.022222, abs=5e-7)
     assert lines["game_value_kuhn"].value == pytest.approx(-1 / 18, abs=1e-12)
@@ -557,7 +558,7 @@ def test_players_who_do_not_play_as_they_say() -> None:
     numbers = SEED_BASE + np.arange(100)
     tables = measure(world, numbers)
     won = {line.name for line in skill_lines(tables) if not line}
-    assert {f"house_over_random_{name.replace('-', '_')}" for name in TABLES} == won
+    assert {f"house_over_random_{name.replace('-', '_')}" for name in TABLES} <= won
     assert not any(computed_lines(world, tables))
     assert all(exact_lines(world))
 
@@ -565,7 +566,7 @@ def test_players_who_do_not_play_as_they_say() -> None:
 def test_an_equity_player_that_is_the_reference() -> None:
     world = World(policies=POLICIES | {"equity": POLICIES["house"]})
     found = {line.name for line in skill_lines(measure(world, SEEDS)) if not line}
-    assert "equity_over_house_holdem_hu" in found
+    assert {"equity_over_house_holdem_hu", "equity_over_house_holdem_6max"} <= found
 
 
 def test_a_moody_player() -> None:
