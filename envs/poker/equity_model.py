@@ -57,6 +57,8 @@ class Habits(NamedTuple):
     # our own: by a call, the part of what we win that is lost for each street to come
     leak_outside: float = 0.12  # out of position
     leak_inside: float = 0.06  # in position
+    lead: float = 0.25  # times this where we raise and are called
+    shove: float = 1.0  # most pots that we bet all in
 
 
 HABITS = Habits()

@@ -124,7 +124,7 @@ def main() -> None:
         "worth": {name(kind): float(worth[kind]) for kind in best},
     }
     write_json(path, content)
-    print(f"{path}: {' '.join(content['worth'])}")
+    print(f"{path}: {' '.join(name(kind) for kind in best)}")
 
 
 if __name__ == "__main__":
