@@ -129,8 +129,8 @@ def play(
     from ..envs.replay import save
     from .play_match import play_seats, seats_table, what_went_wrong
 
-    console = Console()
-    say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
+    console = Console(markup=False)
+    say = partial(console.print, highlight=False, soft_wrap=True)
     match = play_seats(
         game,
         config,

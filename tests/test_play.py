@@ -78,6 +78,7 @@ def test_live_with_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (["garble", *["--seat", "me"] * 5], "seat 'me': no such policy; known: broker, "),
         (["garble", *["--seat", "sb3:m.zip"] * 5], "model m.zip: no such file"),
         (["garble", *["--seat", "llm:m@ftp://h"] * 5], "expected llm:MODEL@URL with an http or"),
+        (["garble", *["--seat", "llm:m@ftp://u:p@h?k=p"] * 5], "seat 'llm:m@ftp://...@h?...': exp"),
         (["garble", *["--seat", "llm:m@http://h"] * 5], "set WAGER_API_KEY in the environment"),
         (["garble", *["--seat", "llm:m@http://u:p@h"] * 5], "no user, password, query or fragment"),
         (["garble", "--prompt", "0=p.txt"], "cannot read p.txt: No such file or directory"),
@@ -237,7 +238,7 @@ def test_five_chat_seats_on_a_terminal(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     out = tmp_path / "m.json"
-    with chat("garbage") as bad, chat("shark") as good:
+    with chat("garbage") as bad, chat("[/sha]rk", answers("shark")) as good:
         arguments = ["play", "garble", "--turns", "6", "--unpaced", "--out", str(out)]
         for seat in (bad, good, good, "quoter", bad):
             arguments += ["--seat", seat]
@@ -247,6 +248,7 @@ def test_five_chat_seats_on_a_terminal(
     assert stood_in == {0, 4}
     shown = capsys.readouterr().out
     assert "turn 6/6" in shown
+    assert "llm:[/sha]rk" in shown  # no markup
     assert "seat 4, llm:garbage: ill-formed 12" in shown
     assert max(map(len, shown.splitlines())) < 300  # colours and all
 
