@@ -175,6 +175,7 @@ def test_poker_credit_by_the_hand_sums_to_the_match(play: Play) -> None:
         assert sum(trace.reward for trace in traces) / 8 == pytest.approx(0.5 + units / 320)
         assert traces[0].metrics["match_score"] == pytest.approx(0.5 + units / 320)
         assert any(trace.reward != trace.metrics["match_score"] for trace in traces)
+        assert "Your reward for a hand is" in str(traces[0].messages[0].content)
 
 
 def test_poker_every_hand_is_a_fresh_conversation(play: Play) -> None:

@@ -104,7 +104,7 @@ class PokerTaskset(vf.Taskset[PokerTask, PokerConfig]):
         config = self.config
         table = make_table(config.table, config.hands)
         seats = check_seats(config.seats, table.seats, _players(table.name))
-        env = PokerEnv(table.name, table.hands, reward="score")
+        env = _environment(table.name, table.hands, config.credit)
         env.reset(0)
         rules = text.system_prompt(text.Scribe(env).view("seat_0"))
         for seed in episode_seeds(config):
@@ -154,7 +154,7 @@ class PokerMatch(vf.Env[PokerMatchConfig]):
     async def run(self, task: AnyTask, agents: vf.Agents) -> None:
         """Play the match hand by hand, then score every hand's trace."""
         assert isinstance(task, PokerTask)
-        env = PokerEnv(task.data.table, task.data.hands, reward="score")
+        env = _environment(task.data.table, task.data.hands, task.data.credit)
         env.reset(task.data.seed)
         scribe = text.Scribe(env)
         parts: list[Part] = []
@@ -211,6 +211,11 @@ class PokerMatch(vf.Env[PokerMatchConfig]):
                 seat = env.possible_agents.index(part.agent)
                 part.net = int(env.row["net"][seat] - net[seat])
         return list(parts.values())
+
+
+def _environment(table: str, hands: int, credit: str) -> PokerEnv:
+    """A match's, which tells its seats the reward that is credited, but for scale and floor."""
+    return PokerEnv(table, hands, reward="units" if credit == "hand" else "score")
 
 
 def _players(table: str) -> list[str]:
