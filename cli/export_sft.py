@@ -21,6 +21,9 @@ def export_sft(
     seed: Annotated[int, typer.Option(help="Picks the training seeds and the draws.")] = 0,
     table: Annotated[str | None, typer.Option(help="poker: the table (default kuhn).")] = None,
     hands: Annotated[int | None, typer.Option(help="poker: hands (default the table's).")] = None,
+    pairs: Annotated[
+        bool, typer.Option("--pairs/--no-pairs", help="poker: each deal twice, or every hand anew.")
+    ] = True,
     turns: Annotated[int | None, typer.Option(help="garble: 6..24 (default 12).")] = None,
     live: Annotated[
         bool, typer.Option("--live", help="grand-exchange: decide every tick.")
@@ -35,7 +38,7 @@ def export_sft(
 
     from ..training.transcripts import Lessons, export, manifest_of
 
-    lessons = Lessons(game, policy, others, episodes, split, seed, table, hands, turns, live)  # type: ignore[arg-type]  # it checks the split
+    lessons = Lessons(game, policy, others, episodes, split, seed, table, hands, turns, live, pairs)  # type: ignore[arg-type]  # it checks the split
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("playing", total=episodes)

@@ -45,6 +45,7 @@ TEXTS = {
 CASES = [
     Lessons("poker", "house", hands=8),
     Lessons("poker", "house", "rock", table="holdem-6max", hands=4, seed=5),
+    Lessons("poker", "house", hands=1, pairs=False),
     Lessons("garble", "quoter", turns=6),
     Lessons("grand-exchange", live=True),
     Lessons("grand-exchange", split="eval"),
@@ -56,7 +57,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def name(lessons: Lessons) -> str:
-    return f"{lessons.game}-{lessons.table or ''}-{lessons.live}-{lessons.split}"
+    return f"{lessons.game}-{lessons.table or ''}-{lessons.hands}-{lessons.live}-{lessons.split}"
 
 
 @pytest.mark.parametrize("lessons", CASES, ids=name)
@@ -232,6 +233,7 @@ def test_nothing_is_overwritten(
         ("poker --episodes 1 --table chess", "no table 'chess'"),
         ("poker --episodes 1 --hands 3", "hands must be even with pairs, 2..1000; got 3"),
         ("poker --episodes 1 --live", "live goes with grand-exchange, not poker"),
+        ("garble --episodes 1 --no-pairs", "pairs goes with poker, not garble"),
         ("garble --episodes 1 --table kuhn", "table goes with poker, not garble"),
         ("garble --episodes 1 --turns 99", "turns must be 6..24; got 99"),
         ("grand-exchange --episodes 1 --others random", "others: grand-exchange has one seat"),

@@ -57,8 +57,8 @@ class Lessons:
 
     ``policy`` is the teacher. It has every seat, or with ``others`` one among policies of that
     name, another at each episode. ``seed`` picks the stream of training seeds and a mixing
-    policy's draws. ``table`` and ``hands`` are poker's, ``turns`` Garble's, ``live`` (a decision a
-    tick) Grand Exchange's.
+    policy's draws. ``table``, ``hands`` and ``pairs`` are poker's, ``turns`` Garble's, ``live`` (a
+    decision a tick) Grand Exchange's.
 
     Raises:
         InputError: for a value out of its range, or one that is not the game's.
@@ -74,6 +74,7 @@ class Lessons:
     hands: int | None = None
     turns: int | None = None
     live: bool = False
+    pairs: bool = True
 
     def __post_init__(self) -> None:
         if self.game not in GAMES:
@@ -86,10 +87,11 @@ class Lessons:
         for name, owner in (
             ("table", "poker"),
             ("hands", "poker"),
+            ("pairs", "poker"),
             ("turns", "garble"),
             ("live", "grand-exchange"),
         ):
-            if getattr(self, name) not in (None, False) and self.game != owner:
+            if getattr(self, name) != getattr(Lessons, name) and self.game != owner:
                 raise InputError(f"{name} goes with {owner}, not {self.game}")
         if self.others is not None and self.game == "grand-exchange":
             raise InputError("others: grand-exchange has one seat")
@@ -102,7 +104,7 @@ class Lessons:
         if self.game == "garble":
             return garble_replays.config(self.turns)
         if self.game == "poker":
-            return poker_replays.config(self.table or "kuhn", self.hands)
+            return poker_replays.config(self.table or "kuhn", self.hands, self.pairs)
         return exchange_replays.config(decision_interval=1 if self.live else None)
 
     def seeds(self) -> list[int]:
