@@ -62,7 +62,8 @@ def uniform(seen: Any, legal: NDArray[np.bool_]) -> NDArray[np.float64]:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A short run at Kuhn poker."""
     folder = tmp_path_factory.mktemp("runs") / "trained"
-    plan = Plan(**{**PLANS["kuhn"], "envs": 256, "batch": 256, "width": 32, "steps": 250_000})
+    small = {"envs": 256, "batch": 256, "width": 32, "learning_rate": 1e-3}
+    plan = Plan(**{**PLANS["kuhn"], **small, "steps": 250_000})
     train("kuhn", plan, folder, progress=quiet())
     return folder
 

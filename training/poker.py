@@ -55,8 +55,9 @@ STRONG = "equity"
 """Whom the agent is alone among too in the last evaluation, where it plays."""
 
 _USUAL: Mapping[str, Any] = {"group": 1, "rollouts": 32, "learning_rate": 1e-3, "batch": 512}
+_KUHN = {"envs": 512, "batch": 256, "width": 64, "learning_rate": 5e-4, "entropy": 0.1}
 PLANS: Mapping[str, Mapping[str, Any]] = {
-    "kuhn": {**_USUAL, "envs": 512, "width": 64, "entropy": 0.05},
+    "kuhn": {**_USUAL, **_KUHN},
     "leduc": {**_USUAL, "envs": 1024, "width": 128, "entropy": 0.4},
     "holdem-hu": {**_USUAL, "envs": 1024, "width": 128, "entropy": 0.2},
     "holdem-6max": {**_USUAL, "envs": 512, "width": 128, "entropy": 0.2},
