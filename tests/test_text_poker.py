@@ -222,6 +222,25 @@ def test_much_talk_is_told_in_part_and_counted() -> None:
     assert text.count('Elm: ""') == 12
 
 
+@pytest.mark.parametrize("rune", ["x", "\U00012031"])
+def test_no_seat_fills_the_context_of_another(rune: str) -> None:
+    """Of each seat 600 bytes of talk a hand are told as news, and of the rest the number."""
+    env, scribe = played("holdem-6max", 1, 0)
+    view = scribe.view(env.agent_selection)
+    others = [alias for alias in view.aliases if alias != view.alias]
+    lines: tuple[Said, ...] = ()
+    news = []
+    for _ in range(40):
+        since = dataclasses.replace(view, talk=lines)
+        lines += tuple(Said(0, alias, rune * 60) for alias in others[:2])
+        news.append(describe(dataclasses.replace(view, talk=lines), since))
+    whole = "\n".join(news)
+    size = len(rune.encode())
+    assert whole.count(rune) == 2 * 60 * (600 // (60 * size))
+    assert news[-1].count("Talk not shown: ") == 1
+    assert whole.count(f"{others[0]} 1, {others[1]} 1") == 40 - 600 // (60 * size)
+
+
 @pytest.mark.parametrize(
     ("reply", "action"),
     [

@@ -49,6 +49,10 @@ WHOLE_TALK, NEWS_TALK = (12, 720), (6, 240)
 """Lines and runes of the newest talk that a whole text shows, and one of news; the rest is counted.
 
 Six seats can say 120 runes at each of some three hundred decisions of a hand."""
+SEAT_TALK = 600
+"""Bytes of one seat's talk in a hand that are shown in news; of what follows only the count.
+
+So no seat fills another's context, in whatever characters it talks: a token is a byte or more."""
 _WAGERS = ("bet", "raise")
 _ALL_IN = ("allin", "all-in", "all in", "all_in")
 
@@ -250,13 +254,15 @@ def _blocks(view: View, since: View | None = None) -> list[Block]:
     folded = [name for p, name in enumerate(view.aliases) if not seen["live"][p]]
     street = f"{streets[number('street')]}, {number('wagers')} bets or raises on it"
     betting = _told(view)
-    talk = view.talk
+    talk = heard = view.talk
     if since is not None:
         betting = betting[len(_told(since)) :]
         # its own lines stand in its replies
+        audible = _audible(talk)[len(since.talk) :]
         talk = tuple(said for said in talk[len(since.talk) :] if said.alias != view.alias)
+        heard = tuple(said for said in audible if said is not None and said.alias != view.alias)
     by_street = groupby(betting, lambda entry: entry[0])
-    shown = _newest(talk, WHOLE_TALK if since is None else NEWS_TALK)
+    shown = _newest(heard, WHOLE_TALK if since is None else NEWS_TALK)
     return [
         Block("Hand", (f"{hand + 1} of {hands}; you are {view.alias}, {where}",)),
         Block("Your cards", (_cards(seen["hole"].tolist()),)),
@@ -276,7 +282,7 @@ def _blocks(view: View, since: View | None = None) -> list[Block]:
             ),
             Kind.NOW,
         ),
-        Block("Talk not shown", tuple(_counts(talk[: len(talk) - len(shown)])), Kind.NOW),
+        Block("Talk not shown", tuple(_counts(talk, shown)), Kind.NOW),
         Block(
             "Table talk",
             tuple(f"{streets[said.street]}: {said.alias}: {quoted(said.text)}" for said in shown),
@@ -307,10 +313,20 @@ def _newest(talk: tuple[Said, ...], room: tuple[int, int]) -> tuple[Said, ...]:
     return talk[first:]
 
 
-def _counts(talk: tuple[Said, ...]) -> Iterator[str]:
-    """How many lines each said."""
-    if talk:
-        count = Counter(said.alias for said in talk)
+def _audible(talk: tuple[Said, ...]) -> list[Said | None]:
+    """The talk of a hand, with None for what a seat says past its share of the news."""
+    spent: Counter[str] = Counter()
+    lines: list[Said | None] = []
+    for said in talk:
+        spent[said.alias] += len(said.text.encode())
+        lines.append(said if spent[said.alias] <= SEAT_TALK else None)
+    return lines
+
+
+def _counts(talk: tuple[Said, ...], shown: tuple[Said, ...]) -> Iterator[str]:
+    """How many lines each said that are not shown."""
+    count = Counter(said.alias for said in talk) - Counter(said.alias for said in shown)
+    if count:
         yield ", ".join(f"{alias} {lines}" for alias, lines in count.items())
 
 
