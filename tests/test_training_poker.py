@@ -26,12 +26,13 @@ from wager.envs.poker.vector import PokerVector
 from wager.envs.seeds import SEED_BASE, TRAIN_LOW
 from wager.probe.report import SCHEMA_FILE
 from wager.training import poker
-from wager.training.poker import PLANS, train
+from wager.training.poker import PLANS, title_of, train
 from wager.training.poker_grades import grades, match_gains, player_named, strategy_of
 from wager.training.poker_hands import Decisions, SelfPlay, Step
 from wager.training.poker_learner import Learner
 from wager.training.poker_policy import load_policy, save_policy
 from wager.training.progress import Progress
+from wager.training.results import show
 from wager.training.runs import Checkpoint
 from wager.training.task import Plan
 from wager.wrappers.poker_bets import BARRED, BetSpace
@@ -287,7 +288,9 @@ def test_strategies_of_any_player_give_the_published_table(trained: Path) -> Non
         strategy_of(player_named(str(trained / "policy.npz")), "leduc")
 
 
-def test_a_hold_em_run_leaves_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hold_em_run_leaves_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(poker, "GRADED", 4)
     monkeypatch.setattr(poker, "WATCHED", 2)
     plan = Plan(**{**PLANS["holdem-6max"], "envs": 16, "batch": 64, "width": 8, "steps": 500})
@@ -306,6 +309,11 @@ def test_a_hold_em_run_leaves_everything(tmp_path: Path, monkeypatch: pytest.Mon
     player = load_policy(tmp_path / "run" / "policy.npz")
     again = grades("holdem-6max", "agent", {"agent": player}, 4).of("agent")
     assert again == comparison.of("agent")
+    show(Console(), title_of("holdem-6max", 4), comparison)
+    said = capsys.readouterr().out
+    assert "units a hand, alone among house, 4 evaluation seeds" in said
+    met = comparison.of("agent among equity").text()
+    assert f"  agent among equity: {met}\n" in said  # another table: no paired difference
 
 
 def test_files_that_are_no_players_are_named(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def report(
 
 
 def show(console: Console, title: str, comparison: Comparison) -> None:
-    """A row a policy, worst first, with the agent's paired difference to each.
+    """A row a figure, worst first, with the agent's paired difference where there is one.
 
     A table on a terminal, plain lines elsewhere.
     """
@@ -143,11 +143,12 @@ def show(console: Console, title: str, comparison: Comparison) -> None:
     exact = comparison.of(agent).split == EXACT
     value = "exact" if exact else "mean, 95% interval"
     paired = "" if exact else ", paired"
+    leads = {one.name: one.text(difference=True) for one in comparison.differences}
     rows = [
         (
             one.name,
             one.text(),
-            "" if one.name == agent else comparison.lead(one.name).text(difference=True),
+            leads.get(f"{agent} - {one.name}", ""),
         )
         for one in sorted(comparison.figures, key=lambda f: f.value)
     ]
