@@ -25,12 +25,25 @@ def kernel(function: F) -> F:
     cache folder). Where there is none the kernel still works; it is then compiled anew in every
     process. Under ``NUMBA_DISABLE_JIT=1`` the function stays Python; integers wrap there too.
     """
+    return _compiled(function, _OPTIONS)
+
+
+def inlined(function: F) -> F:
+    """A ``kernel`` that becomes part of each that calls it: for what is small and done every row.
+
+    Numba's calls pass a status and their results through memory, which costs more than some of the
+    functions do.
+    """
+    return _compiled(function, {**_OPTIONS, "forceinline": True})
+
+
+def _compiled(function: F, options: dict[str, Any]) -> F:
     if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set when Numba is imported
         return np.errstate(over="ignore")(function)
     try:
-        return cast("F", njit(cache=True, **_OPTIONS)(function))
+        return cast("F", njit(cache=True, **options)(function))
     except RuntimeError:  # "no locator available": nothing is writable
-        return cast("F", njit(**_OPTIONS)(function))
+        return cast("F", njit(**options)(function))
 
 
 class _Notice(event.Listener):

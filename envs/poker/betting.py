@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import i64, kernel
+from ..jit import i64, inlined, kernel
 from .state import Row
 from .tables import HOLDEM, KUHN, LEDUC, MAX_SEATS
 
@@ -29,7 +29,7 @@ def least_raise(s: Row) -> int:
     return 1 if s["game"] == KUHN else 2 + 2 * i64(s["street"])
 
 
-@kernel
+@inlined
 def pay(s: Row, position: int, chips: int) -> None:
     """Move up to ``chips`` from a stack to its bet; a stack that is too short is all in."""
     amount = min(chips, i64(s["stacks"][position]))
@@ -81,7 +81,7 @@ def begin_betting(s: Row) -> None:
     s["actor"] = next_to_act(s, first)
 
 
-@kernel
+@inlined
 def next_to_act(s: Row, first: int) -> int:
     """The first position from ``first``, clockwise, with a decision to make; or -1.
 
@@ -98,7 +98,7 @@ def next_to_act(s: Row, first: int) -> int:
     return i64(p - players if p >= players else p)
 
 
-@kernel
+@inlined
 def bounds(s: Row) -> tuple[int, int, int]:
     """The actor's price and legal wagers: chips to call, least and most to raise to (0, 0: barred).
 
@@ -149,7 +149,7 @@ def describe_legal(row: Row) -> str:
     return ", ".join(parts)
 
 
-@kernel
+@inlined
 def act(s: Row, action: int) -> None:
     """Carry out a legal action of the actor and pass the turn; ``actor`` is -1 if betting is over.
 
@@ -179,11 +179,12 @@ def act(s: Row, action: int) -> None:
         s["wagers"] += i64(raises)
         pay(s, p, to - i64(s["bets"][p]))
         s["due"] = (s["able"] if raises else s["due"]) & others
-        if s["stacks"][p] == 0:
-            s["able"] &= others
+        s["able"] = (s["able"] & others) | i64(s["stacks"][p] > 0) << p
     s["actor"] = next_to_act(s, p + 1)
-    while s["actor"] < 0 and s["street"] < _STREETS[s["game"]] - 1:
-        s["street"] += 1
+    last = _STREETS[s["game"]] - 1
+    while s["actor"] < 0 and s["street"] < last:
+        # when nobody can bet any more the other streets have nothing to decide either
+        s["street"] = s["street"] + 1 if s["able"] & (s["able"] - 1) else last
         begin_street(s)
         s["actor"] = next_to_act(s, 1 if s["game"] == HOLDEM else 0)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import i64, kernel
+from ..jit import i64, inlined, kernel
 from ..rng import below, draw
 from .betting import act, begin_betting
 from .cards import CARDS
@@ -184,7 +184,7 @@ def begin_match(s: Row, history: NDArray[np.int16], key: np.uint64) -> None:
     begin_hand(s)
 
 
-@kernel
+@inlined
 def advance(s: Row, action: int) -> int:
     """``decide`` without the history. It takes no array, so that none is counted for the call."""
     s["decisions"][s["seat_at"][s["actor"]]] += 1
