@@ -63,9 +63,10 @@ def spot(hole: str, board: str, ranges: list[str]) -> Any:
     return s
 
 
-def share(hole: str, board: str, ranges: list[str], worlds: int) -> float:
-    """Our share of the pot, by the player's own worlds."""
+def share(hole: str, board: str, ranges: list[str], worlds: int, behind: int = 0) -> float:
+    """Our share of the pot, by the player's own worlds; ``behind``: chips that we have left."""
     s, imagined = spot(hole, board, ranges), np.zeros(worlds, WORLD)
+    s["stack"][0] = behind
     deal_worlds(s, imagined, KEY)
     list_choices(HABITS, s, 0, 0, 0, 2)
     foresee(HABITS, s, 2)
@@ -130,6 +131,14 @@ def test_shares_before_the_flop_are_the_published_ones() -> None:
         ("7s 2d", "any", 0.346),
     ):
         assert share(hole, "", [kind], 20_000) == pytest.approx(truth, abs=0.02)
+
+
+@pytest.mark.parametrize("board", ["", "2c 7d 9h", "2c 7d 9h Kc"])
+def test_a_share_is_kept_whole_where_no_bet_is_to_come(board: str) -> None:
+    """Against opponents that are all in our own chips behind change nothing."""
+    ranges = ["any", "any"]
+    all_in = share("As Ks", board, ranges, 500)
+    assert share("As Ks", board, ranges, 500, behind=50) == all_in > 0
 
 
 def test_classes_hold_every_hand_once() -> None:

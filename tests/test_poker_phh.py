@@ -73,3 +73,16 @@ def test_a_voided_hand_is_left_out_and_other_games_refused() -> None:
     assert len(phh.hands(replay | {"inputs": cut, "events": events})) == 3
     with pytest.raises(InputError, match="PHH has no kuhn: export a table of no-limit hold'em"):
         phh.export(recorded("kuhn", 1, ["nash", "nash"]))
+
+
+def test_odd_chips_of_a_pot_split_by_three_are_dealt_otherwise_there() -> None:
+    """Here they go one each, clockwise from the button's left; PokerKit gives one seat both."""
+    names = ["random", "house"] * 3
+    policies: list[Any] = [make_policy("random", "sixmax"), lambda seen, masks, keys: keys * 0 + 1]
+    config = replays.config("sixmax", hands=1, stack=5)
+    (hand,) = phh.hands(replays.record(config, 445, policies * 3, names))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        *_, state = HandHistory.loads(phh.document(hand))
+    assert hand["finishing_stacks"] == [7, 0, 7, 6, 5, 5]
+    assert list(state.stacks) == [8, 0, 6, 6, 5, 5]

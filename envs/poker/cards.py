@@ -131,19 +131,28 @@ def value_of(cards: int) -> int:
 
 
 @kernel
-def evaluate_into(hands: NDArray[np.int64], values: NDArray[np.int32]) -> int:
+def evaluate_one(hand: NDArray[np.int64]) -> int:
+    """The value of a hand (5..7,); -1 if a card is out of range or there twice."""
+    cards = 0
+    for k in range(len(hand)):
+        card = i64(hand[k])
+        if card < 0 or card >= CARDS or cards & bit_of(card):
+            return -1
+        cards |= bit_of(card)
+    return value_of(cards)
+
+
+@kernel
+def evaluate_all(hands: NDArray[np.int64], values: NDArray[np.int32]) -> int:
     """``values`` (batch,) of ``hands`` (batch, 5..7); returns the first row that is no hand, or -1.
 
-    A row is no hand if a card is out of range or there twice.
+    ``evaluate_one`` says what is no hand.
     """
     for row in range(len(hands)):
-        cards = 0
-        for k in range(hands.shape[1]):
-            card = i64(hands[row, k])
-            if card < 0 or card >= CARDS or cards & bit_of(card):
-                return row
-            cards |= bit_of(card)
-        values[row] = value_of(cards)
+        value = evaluate_one(hands[row])
+        if value < 0:
+            return row
+        values[row] = value
     return -1
 
 
@@ -168,16 +177,24 @@ def evaluate(hands: ArrayLike) -> Any:
             "hands must be integer cards of shape (5..7,) or (batch, 5..7); "
             f"got {given.dtype} {given.shape}"
         )
-    rows = given if given.ndim == 2 else given[None]
-    if rows.dtype != np.int8:
-        rows = rows.astype(np.int64, copy=False)
-    if not rows.flags.c_contiguous:
-        rows = np.ascontiguousarray(rows)
-    values = np.empty(len(rows), np.int32)
-    bad = evaluate_into(rows, values)
+    if given.dtype != np.int8:
+        given = given.astype(np.int64, copy=False)
+    if not given.flags.c_contiguous:
+        given = np.ascontiguousarray(given)
+    if given.ndim == 1:  # a batch of one would cost more than the evaluation
+        value = evaluate_one(given)
+        if value < 0:
+            raise _no_hand(0, given)
+        return int(value)
+    values = np.empty(len(given), np.int32)
+    bad = evaluate_all(given, values)
     if bad >= 0:
-        raise InputError(f"hand {bad}: cards must be 0..51, none twice; got {rows[bad].tolist()}")
-    return int(values[0]) if given.ndim == 1 else values
+        raise _no_hand(bad, given[bad])
+    return values
+
+
+def _no_hand(row: int, cards: NDArray[np.integer[Any]]) -> InputError:
+    return InputError(f"hand {row}: cards must be 0..51, none twice; got {cards.tolist()}")
 
 
 def category(value: int) -> Category:

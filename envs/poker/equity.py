@@ -197,15 +197,18 @@ def face_raise(s: Spot, raiser: int, add: int, sign: int) -> float:
 
 @kernel
 def kept(habits: Habits, s: Spot, c: int) -> float:
-    """Our part of what a choice wins when paid: with bets to come, less than all of it."""
-    me = s["me"]
-    if s["stack"][me] <= s["to"][c] - s["bet"][me]:
+    """Our part of what a choice wins when paid: with bets to come, less than all of it.
+
+    None come once we are all in, or everybody against us is.
+    """
+    me, to = s["me"], s["to"][c]
+    if s["stack"][me] <= to - s["bet"][me]:
         return 1.0
-    leak = habits.leak_inside
+    leak = 0.0
     for p in range(s["players"]):
-        later = (p - 1) % s["players"] > (me - 1) % s["players"]
-        if later and s["live"][p] and s["stack"][p] > 0:
-            leak = habits.leak_outside
+        if s["live"][p] and s["stack"][p] > to - s["bet"][p]:
+            later = (p - 1) % s["players"] > (me - 1) % s["players"]
+            leak = max(leak, habits.leak_outside if later else habits.leak_inside)
     return float(1.0 - leak * (3 - s["street"]) * (habits.lead if c > 0 else 1.0))
 
 
