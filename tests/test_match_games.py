@@ -195,6 +195,8 @@ def test_bad_offers_of_the_last_answer_are_dropped() -> None:
     played = trade(line)
     seat = played.results["seats"][0]
     assert (seat["fallbacks"], seat["dropped"], seat["calls"]) == (0, 3, 2)
+    seat = trade(Line(lambda messages, call: '{"offers": [1, 2]}')).results["seats"][0]
+    assert (seat["fallbacks"], seat["dropped"], seat["calls"]) == (1, 2, 2)  # nothing is left
     (placed,) = played.replay["events"][0]["offers"]
     assert placed == {"item": item, "buy": 10, "sell": 99_999, "quantity": 5}
 

@@ -42,21 +42,19 @@ class Talk:
         self._messages.append(user(self.game.describe(view, self._told)))
         self._told = view
 
-        def read(text: str, last: bool) -> tuple[Any, int]:
+        def read(text: str, last: bool) -> Any:
             try:
-                return self.game.parse(text, view), 0
+                return self.game.parse(text, view)
             except ReplyError:
                 kept, dropped = self.game.salvage(text, view) if last else (None, 0)
+                self.seat.tally.dropped += dropped
                 if kept is None:
                     raise
-                return kept, dropped
+                return kept
 
-        answer = await self.seat.ask(self._messages, read, pace)
-        if answer is None:
-            return None
-        decision, dropped = answer
-        self.seat.tally.dropped += dropped
-        self.played(decision)
+        decision = await self.seat.ask(self._messages, read, pace)
+        if decision is not None:
+            self.played(decision)
         return decision
 
     def played(self, decision: Any) -> None:

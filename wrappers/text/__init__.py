@@ -23,7 +23,7 @@ not know the game:
     says what kind of fault, ``hint`` (also ``str(error)``) is the user message to retry with.
 ``salvage(reply, view) -> (Decision | None, dropped)``
     After the second ill-formed reply: what is left of it, and how many offers were dropped (only
-    Grand Exchange keeps any); None: play ``FALLBACK``.
+    Grand Exchange has any); None, if nothing is left: play ``FALLBACK``.
 ``FALLBACK``
     The scripted policy that stands in for an ill-formed seat: "house", "quoter"; in Grand Exchange
     "", no offers at all.

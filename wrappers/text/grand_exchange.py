@@ -159,7 +159,7 @@ def parse(reply: object, view: View) -> Decision:
 
 
 def salvage(reply: object, view: View) -> tuple[Decision | None, int]:
-    """The well-formed offers of a reply, and how many others it has; None without a list of any."""
+    """The well-formed offers of a reply, None if there are none, and how many others it has."""
     try:
         listed = _listed(reply)
     except ReplyError:
@@ -170,7 +170,7 @@ def salvage(reply: object, view: View) -> tuple[Decision | None, int]:
             offers.append(_offer(entry, rank, view, offers))
         except ReplyError:
             continue
-    return tuple(offers), len(listed) - len(offers)
+    return tuple(offers) or None, len(listed) - len(offers)
 
 
 def decision_of(action: NDArray[np.integer[Any]], view: View) -> Decision:

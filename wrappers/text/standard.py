@@ -57,7 +57,7 @@ class TextObservation(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorAr
     only what is new, as in one conversation. Action: a reply for ``grand_exchange.parse``.
     ``info["system_prompt"]`` after reset has the rules and the operator's guidance. With
     ``ill_formed="fallback"`` the well-formed offers of an ill-formed reply stand, and
-    ``info["dropped"]`` counts the others; a fallback is a reply without a list of offers.
+    ``info["dropped"]`` counts the others; a fallback is a reply without one.
 
     Args:
         env: a ``GrandExchange``, wrapped or not, with its own observations and actions.

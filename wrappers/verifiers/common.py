@@ -177,9 +177,7 @@ class Player(Generic[View, Decision]):
                 message = error.hint
         decision, dropped = self._language.salvage(reply, view)
         self.dropped += dropped
-        if decision is None or (dropped and not decision):  # nothing is left of it
-            self.fallbacks += 1
-            return None
+        self.fallbacks += decision is None
         return decision
 
     async def _ask(self, message: str | None) -> str | None:
