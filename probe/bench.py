@@ -125,7 +125,7 @@ def show(console: Console, game: str, rounds: int, rows: list[dict[str, Any]]) -
             if "missing" in row:
                 lines.append(f"{row['name']}: left out, {row['missing']}")
                 continue
-            ratios = "".join(f", {x:.1f}x {peer}" for peer, x in row["ratios"].items())
+            ratios = "".join(f", {times(x)} {peer}" for peer, x in row["ratios"].items())
             lines.append(f"{row['name']}: {row['rate']:,.0f} {row['unit']}{ratios}")
         console.file.write("\n".join(lines) + "\n")
         return
@@ -139,9 +139,14 @@ def show(console: Console, game: str, rounds: int, rows: list[dict[str, Any]]) -
             table.add_row(row["name"], "left out", "", "", Text(row["missing"]))
             continue
         rates = [f"{row[key]:,.0f}" for key in ("rate", "slowest", "fastest")]
-        ratios = "\n".join(f"{x:.1f}x {peer}" for peer, x in row["ratios"].items())
+        ratios = "\n".join(f"{times(x)} {peer}" for peer, x in row["ratios"].items())
         table.add_row(row["name"], f"{rates[0]} {row['unit']}", *rates[1:], ratios)
     console.print(table)
+
+
+def times(ratio: float) -> str:
+    """A ratio as text, to a tenth; one below 1 to a hundredth."""
+    return f"{ratio:.1f}x" if ratio >= 1 else f"{ratio:.2f}x"
 
 
 class _Silence:

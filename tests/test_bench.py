@@ -80,6 +80,16 @@ def test_race_runs_everyone_in_every_round_on_one_core() -> None:
     assert all(row["slowest"] <= row["rate"] <= row["fastest"] for row in rows)
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_ratio_below_one_keeps_two_digits(terminal: bool) -> None:
+    row = {"name": "a", "unit": "hands/s", "rate": 1.0, "slowest": 1.0, "fastest": 1.0}
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
+    show(console, "poker", 1, [row | {"ratios": {"b": 0.416, "c": 61.04}}])
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "0.42x b" in shown
+    assert "61.0x c" in shown
+
+
 def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bench.json"
     assert main(["bench", "grand-exchange", "--rounds", "1", "--json", str(path)]) == 0
