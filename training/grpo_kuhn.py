@@ -379,4 +379,5 @@ if __name__ == "__main__":
     try:
         typer.run(main)
     except (InputError, MissingExtraError) as error:
-        sys.exit(f"grpo_kuhn: {error}")
+        print(f"grpo_kuhn: {error}", file=sys.stderr)
+        sys.exit(2)
