@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..envs.poker.exploitability import GAMES
 from .plots import INK, MUTED, PALETTE, new_picture, save_picture, style
 from .results import Comparison
@@ -25,15 +27,21 @@ def curve_picture(
     axes.plot(steps, [point["value"] for point in curve], color=PALETTE[0], lw=2)
     low, high = ([point[end] for point in curve] for end in ("low", "high"))
     axes.fill_between(steps, low, high, color=PALETTE[0], alpha=0.18, lw=0)
-    others = [one for one in comparison.figures if not one.name.startswith(comparison.agent)]
+    others = sorted(
+        (one for one in comparison.figures if not one.name.startswith(comparison.agent)),
+        key=lambda one: one.value,
+    )
+    ends = [*low, *high, *(one.value for one in others)]
+    place, apart = -np.inf, 0.0 if exact else 0.04 * (max(ends) - min(ends))
     for k, other in enumerate(others):
         if exact and other.value < 1e-3:
             continue  # an equilibrium has no place on a log scale
         colour = PALETTE[1 + k % 5]
         axes.axhline(other.value, color=colour, lw=1.2, ls="--")
+        place = max(other.value, place + apart)  # labels do not overlap
         axes.annotate(
             f"{other.name} {other.value:.3f}",
-            (1.01, other.value),
+            (1.01, place),
             xycoords=("axes fraction", "data"),
             color=colour,
             fontsize=9,
