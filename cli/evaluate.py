@@ -23,6 +23,13 @@ def evaluate(
     ] = None,
     table: Annotated[str | None, typer.Option(help="poker: the table (kuhn).")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the report here.")] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", help="Processes that play; the report is the same.")
+    ] = 1,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A Ray cluster that does; local starts one here."),
+    ] = None,
 ) -> None:
     """Grade a policy, seed by seed, against the game's yardsticks."""
     from ..envs.errors import InputError, check_int
@@ -37,18 +44,15 @@ def evaluate(
         raise InputError(f"--table goes with poker; {game} has none")
     check_outputs([json])
     if game == "poker":
-        _evaluate_poker(policy, table or "kuhn", seeds, others, json)
+        _evaluate_poker(policy, table or "kuhn", seeds, others, json, workers, ray)
         return
     from rich.console import Console
 
     from ..envs.files import write_json
-    from ..training.games import POLICIES, TASKS
-    from ..training.results import compare, report, show
+    from ..training.evaluation import evaluate as graded
+    from ..training.results import report, show
 
-    decide = POLICIES[game](policy)
-    task = TASKS[game][0](seeds) if others is None else TASKS[game][0](seeds, others)
-    scores = task.rivals() | {policy: task.returns(decide)}
-    comparison = compare(policy, scores, str(task.seeds["split"]), task.unit)
+    task, comparison = graded(game, policy, seeds, others, workers, ray)
     if json is not None:
         config = {"policy": policy, "seeds": seeds}
         if others is not None:
@@ -59,7 +63,13 @@ def evaluate(
 
 
 def _evaluate_poker(
-    policy: str, table: str, seeds: int, others: str | None, json: Path | None
+    policy: str,
+    table: str,
+    seeds: int,
+    others: str | None,
+    json: Path | None,
+    workers: int,
+    ray: str | None,
 ) -> None:
     """Exploitability at Kuhn and Leduc; elsewhere what the policy wins among others."""
     from rich.console import Console
@@ -69,12 +79,12 @@ def _evaluate_poker(
     from ..envs.poker.exploitability import GAMES as EXACT
     from ..envs.poker.policies import POLICIES
     from ..envs.poker.tables import make_table
+    from ..training.evaluation import evaluate_poker
     from ..training.poker import title_of
     from ..training.poker_grades import (
         OTHERS,
         Player,
         exact_grades,
-        grades,
         player_named,
         seeds_of,
         yardsticks,
@@ -84,16 +94,19 @@ def _evaluate_poker(
     make_table(table)
     if table in EXACT and others is not None:
         raise InputError(f"--others: at {table} a policy is graded against its best response")
-    players: dict[str, Player] = {name: POLICIES[name] for name in yardsticks(table)}
-    players |= {policy: player_named(policy)}
-    players[policy].at(table)
     config: dict[str, Any] = {"policy": policy, "table": table}
     if table in EXACT:
+        if workers != 1 or ray is not None:
+            raise InputError(f"--workers and --ray: at {table} there is nothing to play")
+        players: dict[str, Player] = {name: POLICIES[name] for name in yardsticks(table)}
+        players |= {policy: player_named(policy)}
+        players[policy].at(table)
         comparison = exact_grades(table, policy, players)
     else:
         rest = others or OTHERS
         config |= {"seeds": seeds, "others": rest}
-        comparison = grades(table, policy, players, seeds, rest)
+        beside = yardsticks(table)
+        comparison = evaluate_poker(table, policy, beside, seeds, rest, workers, ray)
     if json is not None:
         write_json(json, report("evaluate", "poker", config, seeds_of(table, seeds), comparison))
     show(Console(), title_of(table, comparison.of(policy).n, others or OTHERS), comparison)

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 GAMES = {"grand-exchange": "grand_exchange", "garble": "garble", "poker": "poker"}
 """Games that can be probed, and the module of ``wager.probe`` that does it."""
+ALL = "all"
 
 ENV_SEEDS = 100
 
 
 def probe(
     game: Annotated[
-        str | None, typer.Argument(help=f"The game to gate: {', '.join(GAMES)}.")
+        str | None, typer.Argument(help=f"The game to gate: {', '.join(GAMES)}, or {ALL}.")
     ] = None,
     env: Annotated[
         str | None,
@@ -78,15 +79,23 @@ def probe(
         Path | None,
         typer.Option(metavar="PATH", help="Append Markdown, as to $GITHUB_STEP_SUMMARY."),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(metavar="N", help="Processes that measure a game; the report is the same."),
+    ] = 1,
+    ray: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="A Ray cluster that does; local starts one here."),
+    ] = None,
 ) -> int:
     """Gate a game, or any environment. Exit 0: every line passed; 1: one failed; 2: bad input."""
     from rich.console import Console
 
     from ..envs.errors import InputError
-    from ..probe.report import check_outputs, write
+    from ..probe.report import check_outputs, together, write
 
     if (game is None) == (env is None):
-        raise InputError(f"give a game ({', '.join(GAMES)}) or --env PKG.MOD:MAKE")
+        raise InputError(f"give a game ({', '.join(GAMES)}, {ALL}) or --env PKG.MOD:MAKE")
     check_outputs((json, junit, summary))
     with Console(stderr=True).status("measuring"):
         if env is None:
@@ -99,24 +108,42 @@ def probe(
             ):
                 if value is not None:
                     raise InputError(f"{option} goes with --env; a game is graded by its own rules")
-            report = _game(str(game), seeds)
+            reports = _games(str(game), seeds, workers, ray)
         else:
-            report = _environment(
-                env, reference, baseline or "random", seeds, seed or 0, margin or 0.0, seat
-            )
-    report.print(Console())
+            if workers != 1 or ray is not None:
+                raise InputError("--workers and --ray go with a game; yours is measured here")
+            reports = [
+                _environment(
+                    env, reference, baseline or "random", seeds, seed or 0, margin or 0.0, seat
+                )
+            ]
+    for report in reports:
+        report.print(Console())
+    report = together(reports)
     write(report, json, junit, summary)
     return 0 if report.passed else 1
 
 
-def _game(game: str, seeds: int | None) -> Report:
+def _games(game: str, seeds: int | None, workers: int, ray: str | None) -> list[Report]:
+    """A game's report, or those of all, in one fan-out."""
     from ..envs.errors import InputError
+    from ..probe.parts import measured
 
-    if game not in GAMES:
-        raise InputError(f"unknown game {game!r}; known: {', '.join(GAMES)}")
-    module = import_module(f"...probe.{GAMES[game]}", __name__)
-    report: Report = module.probe() if seeds is None else module.probe(seeds)
-    return report
+    if game not in (*GAMES, ALL):
+        raise InputError(f"unknown game {game!r}; known: {', '.join((*GAMES, ALL))}")
+    names = list(GAMES.values()) if game == ALL else [GAMES[game]]
+    modules = {name: import_module(f"...probe.{name}", __name__) for name in names}
+    counts = {name: module.SEEDS if seeds is None else seeds for name, module in modules.items()}
+    parts = {
+        (name, part): call
+        for name, module in modules.items()
+        for part, call in module.parts(counts[name], module.World()).items()
+    }
+    found = measured(parts, workers, ray)
+    return [
+        module.grade(counts[name], {part: found[name, part] for of, part in found if of == name})
+        for name, module in modules.items()
+    ]
 
 
 def _environment(

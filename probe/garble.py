@@ -8,6 +8,8 @@ with any one of them spoilt it must not. Scores are those of the rules: 1 is tra
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,8 @@ from ..envs.garble.constants import MAX_TURNS, NOISE_SCALE, SEATS, TURNS
 from ..envs.seeds import SEED_BASE, TRAIN_HIGH, TRAIN_LOW
 from .episodes import fingerprint
 from .garble_hidden import leaks
-from .garble_world import ROWS, Played, World, measure, unlike_rows
+from .garble_world import ROWS, Played, World, plays, unlike_rows
+from .parts import Part, measured
 from .probe import Verdict, interval, judge, none_of, paired
 from .report import Figure, Report, figure
 
@@ -51,42 +54,72 @@ MEDIAN_DEALS = (3, SEATS * TURNS)
 FIRST_PRICE, PRICES = (8, 14), (3, 30)
 """The rules of the price walk; it moves by at most 1 a turn."""
 
+AGAIN = " again"
+"""After the name of a table: played a second time."""
 _WATCHED = 64  # tables whose hidden state is disturbed
 _ROWS = 8  # tables that the scalar environment plays too
 _DRAWS = 256  # training tables begun at once
 
 
-def probe(seeds: int = SEEDS, world: World | None = None) -> Report:
+def probe(
+    seeds: int = SEEDS, world: World | None = None, workers: int = 1, ray: str | None = None
+) -> Report:
     """Grade the first ``seeds`` served seeds (2..100,000). The thresholds are made for 1,000.
 
-    With fewer seeds the intervals widen, and lines fail for want of evidence.
+    With fewer seeds the intervals widen, and lines fail for want of evidence. ``workers`` and
+    ``ray`` say who measures, as ``fan_out``'s; the report is the same.
+
+    Raises:
+        InputError: for a number of seeds or workers out of range.
+    """
+    world = World() if world is None else world
+    return grade(seeds, measured(parts(seeds, world), workers, ray))
+
+
+def parts(seeds: int, world: World) -> dict[str, Part]:
+    """What is measured.
 
     Raises:
         InputError: for a number of seeds out of range.
     """
-    count = check_int("seeds", seeds, 2, MOST_SEEDS)
-    world = World() if world is None else world
-    numbers = SEED_BASE + np.arange(count)
-    tables = measure(world, numbers)
+    numbers = SEED_BASE + np.arange(check_int("seeds", seeds, 2, MOST_SEEDS))
+    tables = plays(world, numbers)
+    return {
+        **tables,
+        "seeds": partial(_seeds_line, world, numbers),
+        "hidden": partial(_hidden_line, world),
+        "scalar": partial(_scalar_line, world),
+        **{name + AGAIN: partial(_digest, play) for name, play in tables.items()},
+    }
+
+
+def _digest(play: Callable[[], Played]) -> str:
+    return play().digest()
+
+
+def grade(seeds: int, found: Mapping[str, Any]) -> Report:
+    """The report on what the parts found."""
+    numbers = SEED_BASE + np.arange(seeds)
+    tables = {name: part for name, part in found.items() if isinstance(part, Played)}
     lines = (
         *_score_lines(tables),
         *_noise_lines(tables),
         *_shark_lines(tables),
         *_deal_lines(tables),
         *_rule_lines(tables),
-        _seeds_line(world, numbers),
-        _hidden_line(world),
-        _scalar_line(world),
-        _repeat_line(world, numbers, tables),
+        found["seeds"],
+        found["hidden"],
+        found["scalar"],
+        _repeat_line(seeds, tables, {name: found[name + AGAIN] for name in tables}),
     )
     return Report(
         "garble",
-        {"turns": TURNS, "noise_scale": NOISE_SCALE, "seeds": count},
+        {"turns": TURNS, "noise_scale": NOISE_SCALE, "seeds": seeds},
         {
             "split": "served",
             "first": int(numbers[0]),
             "last": int(numbers[-1]),
-            "count": count,
+            "count": seeds,
         },
         lines,
         _figures(tables),
@@ -340,15 +373,12 @@ def _scalar_line(world: World) -> Verdict:
     )
 
 
-def _repeat_line(world: World, seeds: NDArray[np.int64], tables: dict[str, Played]) -> Verdict:
-    first, again = (
-        fingerprint({name: played.digest() for name, played in measured.items()})
-        for measured in (tables, measure(world, seeds))
-    )
+def _repeat_line(seeds: int, tables: Mapping[str, Played], again: Mapping[str, str]) -> Verdict:
+    first = fingerprint({name: played.digest() for name, played in tables.items()})
     return none_of(
         "scores_repeat",
-        int(first != again),
-        len(seeds),
+        int(first != fingerprint(again)),
+        seeds,
         f"everything measured twice, the same bytes: sha256 {first[:16]}",
     )
 

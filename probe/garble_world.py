@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,10 @@ class World:
     make_env: Callable[..., ParallelGarble] = ParallelGarble
     policies: Mapping[str, Scripted] = field(default_factory=lambda: dict(POLICIES))
     make_training: Callable[[int], GarbleSeats] = GarbleSeats
+
+    def __reduce__(self) -> Any:
+        """The game's own is made anew elsewhere: kernels inside would be compiled there again."""
+        return (World, ()) if self == World() else super().__reduce__()
 
     def vector(
         self, rows: int, turns: int | None = None, noise_scale: float | None = None
@@ -266,23 +271,25 @@ def _worth(seen: Records) -> NDArray[np.float64]:
     return worth
 
 
-def measure(world: World, seeds: NDArray[np.int64]) -> dict[str, Played]:
-    """Play every table that the lines speak of, by name."""
+def plays(world: World, seeds: NDArray[np.int64]) -> dict[str, Callable[[], Played]]:
+    """What plays the tables that the lines speak of, by name."""
     quoters = ["quoter"] * SEATS
     return {
-        "quoters": play(world, quoters, seeds, listen=True),
-        "noise 0.5": play(world, quoters, seeds, noise_scale=0.5),
-        "noise 1.5": play(world, quoters, seeds, noise_scale=1.5),
-        "three sharks": play(world, ["shark"] * 3 + ["quoter"] * 2, seeds),
-        "randoms": play(world, ["random"] * SEATS, seeds),
-        "quoter among randoms": rotate(world, "quoter", "random", seeds),
-        "random among quoters": rotate(world, "random", "quoter", seeds),
-        "shark among quoters": rotate(world, "shark", "quoter", seeds),
-        "shielded": play(world, quoters, seeds, times=2),
-        "shark among shielded": rotate(world, "shark", "quoter", seeds, times=2),
-        "said once": play(world, quoters, seeds, noise_scale=1.5, times=1, listen=True),
-        "said four times": play(world, quoters, seeds, noise_scale=1.5, times=4, listen=True),
-        "silence": play(world, ["silent"] * SEATS, seeds, turns=MAX_TURNS),
+        "quoters": partial(play, world, quoters, seeds, listen=True),
+        "noise 0.5": partial(play, world, quoters, seeds, noise_scale=0.5),
+        "noise 1.5": partial(play, world, quoters, seeds, noise_scale=1.5),
+        "three sharks": partial(play, world, ["shark"] * 3 + ["quoter"] * 2, seeds),
+        "randoms": partial(play, world, ["random"] * SEATS, seeds),
+        "quoter among randoms": partial(rotate, world, "quoter", "random", seeds),
+        "random among quoters": partial(rotate, world, "random", "quoter", seeds),
+        "shark among quoters": partial(rotate, world, "shark", "quoter", seeds),
+        "shielded": partial(play, world, quoters, seeds, times=2),
+        "shark among shielded": partial(rotate, world, "shark", "quoter", seeds, times=2),
+        "said once": partial(play, world, quoters, seeds, noise_scale=1.5, times=1, listen=True),
+        "said four times": partial(
+            play, world, quoters, seeds, noise_scale=1.5, times=4, listen=True
+        ),
+        "silence": partial(play, world, ["silent"] * SEATS, seeds, turns=MAX_TURNS),
     }
 
 

@@ -8,6 +8,8 @@ with any one of them spoilt it must not.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from ..envs.grand_exchange.vector import GrandExchangeVector
 from ..envs.seeds import SEED_BASE, TRAIN_LOW
 from .episodes import fingerprint
 from .grand_exchange_world import ROWS, Split, Spy, World, measure
+from .parts import Part, measured
 from .probe import LEVEL, Verdict, interval, judge, none_of, paired
 from .report import Report, figure
 
@@ -51,37 +54,64 @@ _WATCHED = 64  # baskets whose observations are looked into
 _LIVE_TICKS = (1, 7, 30, HELD_OUT - 1)
 
 
-def probe(seeds: int = SEEDS, world: World | None = None) -> Report:
+def probe(
+    seeds: int = SEEDS, world: World | None = None, workers: int = 1, ray: str | None = None
+) -> Report:
     """Grade ``seeds`` served baskets (2..100,000). The thresholds are made for 1,000.
 
-    With fewer baskets the intervals widen, and lines fail for want of evidence.
+    With fewer baskets the intervals widen, and lines fail for want of evidence. ``workers`` and
+    ``ray`` say who measures, as ``fan_out``'s; the report is the same.
+
+    Raises:
+        InputError: for a number of seeds or workers out of range.
+    """
+    world = World() if world is None else world
+    return grade(seeds, measured(parts(seeds, world), workers, ray))
+
+
+def parts(seeds: int, world: World) -> dict[str, Part]:
+    """What is measured.
 
     Raises:
         InputError: for a number of seeds out of range.
     """
-    count = check_int("seeds", seeds, 2, MOST_SEEDS)
-    world = World() if world is None else world
-    served = measure(world, "task", np.arange(count))
-    unfiltered = measure(world, "market_seed", SEED_BASE + np.arange(count))
+    numbers = np.arange(check_int("seeds", seeds, 2, MOST_SEEDS))
+    return {
+        "served": partial(measure, world, "task", numbers),
+        "unfiltered": partial(measure, world, "market_seed", SEED_BASE + numbers),
+        "drawn": partial(_drawn, world),
+        "observations": partial(_observation_line, world),
+        "generator": partial(_generator_line, world),
+        "again": partial(_digest, world, numbers),
+    }
+
+
+def _digest(world: World, numbers: NDArray[np.int64]) -> str:
+    return measure(world, "task", numbers).digest()
+
+
+def grade(seeds: int, found: Mapping[str, Any]) -> Report:
+    """The report on what the parts found."""
+    served, unfiltered = found["served"], found["unfiltered"]
     lines = (
         *_returns_lines(served),
         _crossings_line(served),
         *_liquidity_lines(served),
         _viable_line(unfiltered),
         _served_line(served, unfiltered),
-        _seeds_line(world, served),
-        _observation_line(world),
-        _generator_line(world),
-        _repeat_line(world, count, served),
+        _seeds_line(found["drawn"], served),
+        found["observations"],
+        found["generator"],
+        _repeat_line(seeds, served, found["again"]),
     )
     return Report(
         "grand-exchange",
-        {"num_items": NUM_ITEMS, "visible": VISIBLE, "held_out": HELD_OUT, "seeds": count},
+        {"num_items": NUM_ITEMS, "visible": VISIBLE, "held_out": HELD_OUT, "seeds": seeds},
         {
             "split": "served",
             "first": int(served.seeds[0]),
             "last": int(served.seeds[-1]),
-            "count": count,
+            "count": seeds,
         },
         lines,
         tuple(
@@ -248,8 +278,8 @@ def _served_line(served: Split, unfiltered: Split) -> Verdict:
     )
 
 
-def _seeds_line(world: World, served: Split) -> Verdict:
-    """Training draws, taken from the environment over many resets, against the served baskets.
+def _drawn(world: World) -> NDArray[np.int64]:
+    """Training draws, taken from the environment over many resets.
 
     The base seeds include those that an environment would mistake for served ones.
     """
@@ -261,7 +291,11 @@ def _seeds_line(world: World, served: Split) -> Verdict:
         env.step(np.zeros((*seen["buy_limits"].shape, 4), np.int64))
         env.reset()
         drawn += spy.seeds
-    training = np.array(drawn)
+    return np.array(drawn)
+
+
+def _seeds_line(training: NDArray[np.int64], served: Split) -> Verdict:
+    """Training draws against the served baskets."""
     inside = (training >= SEED_BASE) & (training < TRAIN_LOW)
     shared = inside | np.isin(training, served.seeds)
     outside = (served.seeds < SEED_BASE) | (served.seeds >= TRAIN_LOW)
@@ -356,9 +390,8 @@ def _generator_line(world: World) -> Verdict:
     )
 
 
-def _repeat_line(world: World, count: int, served: Split) -> Verdict:
+def _repeat_line(count: int, served: Split, again: str) -> Verdict:
     first = served.digest()
-    again = measure(world, "task", np.arange(count)).digest()
     return none_of(
         "scores_repeat",
         int(first != again),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,10 @@ class World:
     policies: Mapping[str, Policy] = field(default_factory=lambda: dict(POLICIES))
     oracles: Mapping[str, Oracle] = field(default_factory=lambda: dict(ORACLES))
     make_vector: Callable[..., GrandExchangeVector] = GrandExchangeVector
+
+    def __reduce__(self) -> Any:
+        """The game's own is made anew elsewhere: kernels inside would be compiled there again."""
+        return (World, ()) if self == World() else super().__reduce__()
 
     def vector(
         self, rows: int, fill: Fill | None = None, decision_interval: int | None = None

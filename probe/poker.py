@@ -7,6 +7,8 @@ any one of them spoilt it must not. Chips a hand are in units: big blinds, or an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,13 @@ from ..envs.errors import check_int
 from ..envs.poker.tables import MAX_SEATS, TABLES
 from ..envs.seeds import SEED_BASE
 from .episodes import fingerprint
+from .parts import Part, measured
 from .poker_collusion import TABLE, audits, dumper, honest, soft_player, taker
 from .poker_deals import fair_lines
 from .poker_exact import exact_lines, exact_value
 from .poker_hidden import leaks
 from .poker_masks import mask_faults
-from .poker_world import EQUITY, LADDER, RACES, Played, World, measure, unlike_rows
+from .poker_world import EQUITY, LADDER, RACES, Played, World, plays, repeats, unlike_rows
 from .probe import Verdict, finite, interval, judge, none_of
 from .report import Figure, Report, figure
 
@@ -43,44 +46,71 @@ CUT = {"kuhn": 4.0, "leduc": 3.5, "holdem-hu": 1.5, "holdem-6max": 1.5}
 AS_COMPUTED = {"kuhn": 0.02, "leduc": 0.10}
 """Most distance, interval and all, of what was won in play from what the tree says."""
 
+REPEAT = " repeated"
+"""After the name of a table: played a second time."""
 _AUDITED = 10  # matches of each kind that are audited
 _LOOKED = 2  # matches at each table into which is looked
 
 
-def probe(seeds: int = SEEDS, world: World | None = None) -> Report:
+def probe(
+    seeds: int = SEEDS, world: World | None = None, workers: int = 1, ray: str | None = None
+) -> Report:
     """Grade a match on each of the first ``seeds`` served seeds (2..100,000), table by table.
 
     The thresholds are made for 1,000. With fewer the intervals widen, and lines fail for want of
-    evidence.
+    evidence. ``workers`` and ``ray`` say who measures, as ``fan_out``'s; the report is the same.
+
+    Raises:
+        InputError: for a number of seeds or workers out of range.
+    """
+    world = World() if world is None else world
+    return grade(seeds, measured(parts(seeds, world), workers, ray))
+
+
+def parts(seeds: int, world: World) -> dict[str, Part]:
+    """What is measured.
 
     Raises:
         InputError: for a number of seeds out of range.
     """
-    count = check_int("seeds", seeds, 2, MOST_SEEDS)
-    world = World() if world is None else world
-    numbers = SEED_BASE + np.arange(count)
-    tables = measure(world, numbers)
+    numbers = SEED_BASE + np.arange(check_int("seeds", seeds, 2, MOST_SEEDS))
+    return {
+        **plays(world, numbers),
+        "exact": partial(exact_lines, world),
+        "values": partial(tree_values, world),
+        "masks": partial(mask_lines, world),
+        "audit": partial(audit_lines, world),
+        "hidden": partial(hidden_line, world),
+        "scalar": partial(scalar_line, world),
+        **{name + REPEAT: part for name, part in repeats(world, numbers).items()},
+    }
+
+
+def grade(seeds: int, found: Mapping[str, Any]) -> Report:
+    """The report on what the parts found."""
+    numbers = SEED_BASE + np.arange(seeds)
+    tables = {name: part for name, part in found.items() if isinstance(part, Played)}
     lines = (
         *skill_lines(tables),
         *luck_lines(tables),
-        *exact_lines(world),
-        *computed_lines(world, tables),
+        *found["exact"],
+        *computed_lines(found["values"], tables),
         *fair_lines(tables),
         *chip_lines(tables),
-        *mask_lines(world),
-        *audit_lines(world),
-        hidden_line(world),
-        scalar_line(world),
-        repeat_line(world, numbers, tables),
+        *found["masks"],
+        *found["audit"],
+        found["hidden"],
+        found["scalar"],
+        repeat_line(tables, {name: found[name + REPEAT] for name in tables}),
     )
     return Report(
         "poker",
-        {"tables": list(TABLES), "seeds": count},
+        {"tables": list(TABLES), "seeds": seeds},
         {
             "split": "served",
             "first": int(numbers[0]),
             "last": int(numbers[-1]),
-            "count": count,
+            "count": seeds,
         },
         lines,
         _figures(tables),
@@ -224,11 +254,16 @@ def _unlike_mirrors(played: Played) -> tuple[int, int]:
     return int(unlike.sum()), unlike.size
 
 
-def computed_lines(world: World, tables: dict[str, Played]) -> list[Verdict]:
+def tree_values(world: World) -> dict[str, float]:
+    """What the reference wins from random at Kuhn and Leduc, as their trees say."""
+    return {name: exact_value(world, name, "house", "random") for name in AS_COMPUTED}
+
+
+def computed_lines(values: Mapping[str, float], tables: Mapping[str, Played]) -> list[Verdict]:
     """What was won at Kuhn and Leduc is what their trees say."""
     lines = []
     for name, most in AS_COMPUTED.items():
-        off = _won(name, tables[name]) - exact_value(world, name, "house", "random")
+        off = _won(name, tables[name]) - values[name]
         lines.append(
             judge(
                 f"play_as_computed_{name}",
@@ -342,20 +377,16 @@ def scalar_line(world: World) -> Verdict:
     )
 
 
-def repeat_line(world: World, seeds: NDArray[np.int64], tables: dict[str, Played]) -> Verdict:
-    """Play a quarter of the seeds again: a match does not depend on those beside it."""
-    again = measure(world, seeds[: max(2, len(seeds) // 4)])
-    digests = [
-        {name: played.first(len(again[name].seats)).digest() for name, played in measured.items()}
-        for measured in (tables, again)
-    ]
-    unlike = sum(digests[0][name] != digests[1][name] for name in again)
+def repeat_line(tables: Mapping[str, Played], again: Mapping[str, tuple[int, str]]) -> Verdict:
+    """The first quarter of the seeds, played again: a match does not depend on those beside it."""
+    first = {name: played.first(again[name][0]).digest() for name, played in tables.items()}
+    unlike = sum(digest != again[name][1] for name, digest in first.items())
     return none_of(
         "play_repeats",
         unlike,
-        len(again),
+        len(first),
         "tables at which the first quarter of the seeds, played again, gave other bytes: sha256"
-        f" {fingerprint(digests[0])[:16]}",
+        f" {fingerprint(first)[:16]}",
     )
 
 

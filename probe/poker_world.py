@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,10 @@ class World:
     expected_value: Callable[[str, NDArray[np.float64], NDArray[np.float64]], float] = (
         expected_value
     )
+
+    def __reduce__(self) -> Any:
+        """The game's own is made anew elsewhere: kernels inside would be compiled there again."""
+        return (World, ()) if self == World() else super().__reduce__()
 
     def vector(
         self, table: str, seeds: NDArray[np.int64], hands: int | None = None, pairs: bool = True
@@ -260,28 +265,40 @@ def teams(table: str, ours: str, theirs: str) -> list[str]:
     return [ours, theirs] * (TABLES[table].seats // 2)
 
 
-def measure(world: World, seeds: NDArray[np.int64]) -> dict[str, Played]:
-    """Play every table that the lines speak of, by name; of a chip race, one for each chair."""
+def plays(world: World, seeds: NDArray[np.int64]) -> dict[str, Callable[[], Played]]:
+    """What plays the tables that the lines speak of, by name; a chip race, once for each chair."""
     watched, slower = seeds[:_WATCHED], seeds[:_SLOWER]
-    tables: dict[str, Played] = {}
+    tables: dict[str, Callable[[], Played]] = {}
     for name in LADDER:
         for kind, ours, theirs in (("", "house", "random"), (" alike", "house", "house" + AGAIN)):
             both = teams(name, ours, theirs)
-            tables[name + kind] = play(world, name, both, seeds)
-            tables[f"{name}{kind} unpaired"] = play(world, name, both, seeds, pairs=False)
-        tables[f"{name} houses"] = play(world, name, teams(name, "house", "house"), watched)
+            tables[name + kind] = partial(play, world, name, both, seeds)
+            tables[f"{name}{kind} unpaired"] = partial(play, world, name, both, seeds, pairs=False)
+        houses = teams(name, "house", "house")
+        tables[f"{name} houses"] = partial(play, world, name, houses, watched)
     for name in EQUITY:
         names = ["equity"] + ["house"] * (TABLES[name].seats - 1)
-        tables[f"{name} equity"] = play(world, name, names, slower)
+        tables[f"{name} equity"] = partial(play, world, name, names, slower)
     for name in RACES:
         for chair in range(TABLES[name].seats):
             names = ["random"] * TABLES[name].seats
             names[chair] = "house"
-            tables[f"{name} chair {chair}"] = play(world, name, names, slower)
+            tables[f"{name} chair {chair}"] = partial(play, world, name, names, slower)
     for name in TABLES:
         names = teams(name, "random", "random")
-        tables[f"{name} randoms"] = play(world, name, names, watched, follow=True)
+        tables[f"{name} randoms"] = partial(play, world, name, names, watched, follow=True)
     return tables
+
+
+def repeats(world: World, seeds: NDArray[np.int64]) -> dict[str, Callable[[], tuple[int, str]]]:
+    """What plays a quarter of the seeds again; it says how many, and the digest of what it saw."""
+    few = seeds[: max(2, len(seeds) // 4)]
+    return {name: partial(_digest, play) for name, play in plays(world, few).items()}
+
+
+def _digest(play: Callable[[], Played]) -> tuple[int, str]:
+    played = play()
+    return len(played.seats), played.digest()
 
 
 def unlike_rows(world: World, seeds: NDArray[np.int64], hands: int = 4) -> tuple[int, int]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -199,6 +199,35 @@ class Report:
             if not line:
                 console.print(Text(f"FAIL {sentence(line)}", "red"))
         console.print(Text(self.headline(), "green" if self.passed else "bold red"))
+
+
+def together(reports: Sequence[Report]) -> Report:
+    """Several games' reports as one, of subject ``all``: a line is named by game and line.
+
+    ``config`` holds each game's own and the seeds that it graded. One report stays as it is.
+    """
+    if len(reports) == 1:
+        return reports[0]
+    return Report(
+        "all",
+        {one.subject: {"config": dict(one.config), "seeds": dict(one.seeds)} for one in reports},
+        {
+            "split": reports[0].seeds["split"],
+            "first": min(one.seeds["first"] for one in reports),
+            "last": max(one.seeds["last"] for one in reports),
+            "count": max(one.seeds["count"] for one in reports),
+        },
+        tuple(
+            replace(line, name=f"{one.subject.replace('-', '_')}_{line.name}")
+            for one in reports
+            for line in one.lines
+        ),
+        tuple(
+            replace(figure, split=f"{one.subject}, {figure.split}")
+            for one in reports
+            for figure in one.figures
+        ),
+    )
 
 
 def check_outputs(paths: Iterable[Path | None]) -> None:

@@ -42,17 +42,22 @@ from wager.probe.poker import (
     repeat_line,
     scalar_line,
     skill_lines,
+    tree_values,
 )
 from wager.probe.poker_deals import fair_lines
 from wager.probe.poker_exact import exact_lines
 from wager.probe.poker_hidden import CARDED, UNTOLD
 from wager.probe.poker_rules import ruled_actions, ruled_gains
-from wager.probe.poker_world import World, measure
+from wager.probe.poker_world import Played, World, plays, repeats
 from wager.probe.probe import Verdict
 from wager.probe.report import SCHEMA_FILE, Report
 
 FEW = 24
 SEEDS = SEED_BASE + np.arange(FEW)
+
+
+def measure(world: World, seeds: NDArray[np.int64]) -> dict[str, Played]:
+    return {name: play() for name, play in plays(world, seeds).items()}
 
 
 def red(report: Report) -> set[str]:
@@ -559,7 +564,7 @@ def test_players_who_do_not_play_as_they_say() -> None:
     tables = measure(world, numbers)
     won = {line.name for line in skill_lines(tables) if not line}
     assert {f"house_over_random_{name.replace('-', '_')}" for name in TABLES} <= won
-    assert not any(computed_lines(world, tables))
+    assert not any(computed_lines(tree_values(world), tables))
     assert all(exact_lines(world))
 
 
@@ -571,7 +576,8 @@ def test_an_equity_player_that_is_the_reference() -> None:
 
 def test_a_moody_player() -> None:
     world = World(policies=POLICIES | {"house": Moody("house")})
-    assert not repeat_line(world, SEEDS, measure(world, SEEDS))
+    again = {name: play() for name, play in repeats(world, SEEDS).items()}
+    assert not repeat_line(measure(world, SEEDS), again)
 
 
 def test_a_game_with_many_faults_is_still_reported_on() -> None:

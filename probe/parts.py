@@ -1,0 +1,35 @@
+"""A probe in parts, each of which any process can measure: over ``fan_out``, many at once.
+
+A part is a picklable call of no argument. What it finds depends on nothing else, so a report is the
+same whoever measured its parts, and in whatever order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
+
+from ..training.fanout import fan_out
+
+__all__ = ["Part", "measured"]
+
+Part: TypeAlias = Callable[[], Any]
+Name = TypeVar("Name")
+
+
+def measure_part(job: tuple[Name, Part]) -> Any:
+    """What a named part finds."""
+    return job[1]()
+
+
+def measured(
+    parts: Mapping[Name, Part], workers: int = 1, ray: str | None = None
+) -> dict[Name, Any]:
+    """What every part finds, in the order of ``parts``; ``workers`` and ``ray`` as ``fan_out``'s.
+
+    Raises:
+        InputError: for a number of workers out of range, or a cluster that does not answer.
+    """
+    done = fan_out(measure_part, parts.items(), workers, ray)
+    found = {name: result for (name, _), result in done}
+    return {name: found[name] for name in parts}
