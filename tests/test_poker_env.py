@@ -252,6 +252,10 @@ def test_bad_calls_are_named() -> None:
             env.step(action)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="reason must be deadline or budget; got 'tired'"):
         env.void("tired")
+    with pytest.raises(
+        InputError, match="no agent 'seat_2' at kuhn; the agents are seat_0, seat_1"
+    ):
+        env.observe("seat_2")
     vector = PokerVector(2)
     with pytest.raises(InputError, match="call reset first"):
         vector.step(np.ones(2, np.int64))

@@ -270,9 +270,17 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
         self.infos[agent] = {"action_mask": mask}
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees now; its mask is all 0 out of turn."""
+        """What an agent sees now; its mask is all 0 out of turn.
+
+        Raises:
+            InputError: for an agent that is not of this table.
+        """
+        seat = self._seat_of.get(agent)
+        if seat is None:
+            agents = ", ".join(self.possible_agents)
+            raise InputError(f"no agent {agent!r} at {self.table.name}; the agents are {agents}")
         packed = np.empty(self._width, np.int32)
-        observe_one(self._states, self._seat_of[agent], packed)
+        observe_one(self._states, seat, packed)
         fields: Observation = {name: packed[start:stop] for name, start, stop in self._places}
         fields["history"] = self._histories[0].copy()
         mask = self.infos[agent].get("action_mask") if agent in self.infos else None
