@@ -300,7 +300,7 @@ def test_a_batch_row_is_the_row_alone(table: str) -> None:
 
 @pytest.mark.parametrize("table", HOLDEM)
 def test_cards_that_it_cannot_see_change_nothing(table: str) -> None:
-    """Other hole cards and an undealt board, other standings, an earlier hand: the same action."""
+    """Other hole cards, another board to come, other standings: the same action."""
     for steps in (0, 9, 21):
         vector = positions(table, 200, steps)
         policy, keys = make_policy("equity", table), vector.keys()
