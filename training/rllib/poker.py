@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
@@ -62,7 +63,7 @@ def player(module: Module, table: str) -> Player:
     bets = BetSpace(table)
 
     def logits(features: Box) -> Any:
-        every = [[1] * int(bets.n)] * len(features)  # the player heeds the mask by itself
+        every = np.ones((len(features), int(bets.n)), np.int8)  # the player heeds the mask itself
         return scores(module, {"observation": features, "action_mask": every}).numpy()
 
     return Player("rllib", logits, bets)

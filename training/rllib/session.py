@@ -152,4 +152,5 @@ def _start(address: str | None) -> None:
         ray.init(address, log_to_driver=False, logging_level="error", **here)
     except Exception as error:  # what it raises depends on how it failed
         line = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"no Ray cluster at {address!r}: {line[:160]}") from None
+        what = f"no Ray cluster at {address!r}" if address else "Ray does not start here"
+        raise InputError(f"{what}: {line[:160]}") from None
