@@ -28,7 +28,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "probe": Command("probe", "probe", "Gate a game, or any environment: passed or failed."),
     "train": Command("train", "train", "Learn a game, watched, resumable and graded."),
-    "evaluate": Command("evaluate", "evaluate", "Grade a policy on baskets never trained on."),
+    "evaluate": Command("evaluate", "evaluate", "Grade a policy on seeds never trained on."),
     "play": Command("play", "play", "Play an episode: a replay, a table, a picture."),
     "league": Command("league", "league", "Rank agents: play all their matches, rate them."),
     "export": Command("export", "app", "What replays hold, in a format of others."),

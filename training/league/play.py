@@ -35,7 +35,8 @@ def result_of(fixture: Fixture) -> dict[str, Any]:
     """Play a fixture: what the league keeps of its results, by seat, and the replay's digest."""
     game = fixture.table if fixture.table in ("garble", "grand-exchange") else "poker"
     players = [_player(game, name, fixture.table) for name in fixture.seats]
-    seed, options = fixture.seed, {}
+    kept: tuple[str, ...] = POKER_KEPT
+    seed, options = fixture.seed, dict[str, Any]()
     if game == "garble":
         config, kept = garble.config(), GARBLE_KEPT
     elif game == "grand-exchange":
@@ -43,7 +44,7 @@ def result_of(fixture: Fixture) -> dict[str, Any]:
         seed = int(served_seeds(fixture.seed + 1)[fixture.seed])
         options = {"key": fixture.seed}
     else:
-        config, kept = affordable(poker.config(fixture.table), players), POKER_KEPT
+        config = affordable(poker.config(fixture.table), players)
     replay = play_match(game, config, seed, players, **options).replay
     results = replay["results"]
     result = {name: results[name] for name in kept}
