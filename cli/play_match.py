@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -126,5 +127,7 @@ def what_went_wrong(results: Mapping[str, Any]) -> list[str]:
 
 
 def short(name: str) -> str:
-    """A seat's name as a table has room for it: a chat endpoint's without its URL."""
+    """A seat's name as a table has room for it: an endpoint without URL, a model without folder."""
+    if name.startswith("sb3:"):
+        return f"sb3:{Path(name).name}"
     return name.rpartition("@")[0] if name.startswith("llm:") else name

@@ -20,12 +20,15 @@ from scipy import stats
 from wager.cli.main import main
 from wager.envs.errors import InputError
 from wager.envs.files import digest
+from wager.envs.poker import replay
 from wager.envs.poker.exploitability import expected_value, exploitability, tree
-from wager.envs.poker.policies import POLICIES, pack
+from wager.envs.poker.policies import POLICIES, make_policy, pack
 from wager.envs.poker.vector import PokerVector
 from wager.envs.seeds import SEED_BASE, TRAIN_LOW
 from wager.probe.report import SCHEMA_FILE
 from wager.training import poker
+from wager.training.match.lineup import seat_players
+from wager.training.match.match import play_match
 from wager.training.poker import PLANS, title_of, train
 from wager.training.poker_grades import grades, match_gains, player_named, strategy_of
 from wager.training.poker_hands import Decisions, SelfPlay, Step
@@ -334,7 +337,7 @@ def test_files_that_are_no_players_are_named(tmp_path: Path) -> None:
         ("other.npz", "is no poker policy: "),
         ("wide.npz", r"is no poker policy: layer 0 has weights \(8, 29\)"),
         ("nan.npz", "is no poker policy: layer 0 has numbers that are not finite"),
-        ("pickle.npz", "is no poker policy: Object arrays cannot be loaded"),
+        ("pickle.npz", "is no poker policy: not an .npz file"),
     ):
         with pytest.raises(InputError, match=message) as caught:
             load_policy(tmp_path / name)
@@ -395,3 +398,15 @@ def test_a_broken_checkpoint_is_refused(tmp_path: Path) -> None:
     path.write_bytes(Checkpoint(1, model=b"no model").to_bytes())
     with pytest.raises(InputError, match="the checkpoint's model cannot be read"):
         train("kuhn", plan, tmp_path / "run", resume=True, progress=quiet())
+
+
+def test_what_was_trained_takes_a_seat(trained: Path) -> None:
+    name = f"sb3:{trained / 'policy.npz'}"
+    players = seat_players("poker", [name, "house"], table="kuhn")
+    match = play_match("poker", replay.config("kuhn", hands=4), 7, players)
+    policies = [load_policy(trained / "policy.npz").at("kuhn"), make_policy("house", "kuhn")]
+    again = replay.record(replay.config("kuhn", hands=4), 7, policies, [name, "house"])
+    assert match.replay == again
+    assert player_named(name).tables == ("kuhn",)
+    with pytest.raises(InputError, match="plays kuhn; got 'leduc'"):
+        seat_players("poker", [name, "house"], table="leduc")

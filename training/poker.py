@@ -18,6 +18,7 @@ from ..envs.files import write_json
 from ..envs.poker.exploitability import GAMES
 from ..envs.poker.policies import POLICIES
 from ..envs.poker.tables import TABLES, make_table
+from ..wrappers.poker_player import Player as Learned
 from .poker_grades import (
     OTHERS,
     Player,
@@ -28,7 +29,7 @@ from .poker_grades import (
 )
 from .poker_hands import SelfPlay
 from .poker_pictures import curve_picture
-from .poker_policy import NetworkPolicy, load_policy, save_policy
+from .poker_policy import Perceptron, load_policy, save_policy
 from .progress import Progress
 from .results import Comparison, Figure, report
 from .runs import RESULTS, TIMING, Checkpoint, Run
@@ -144,7 +145,7 @@ def _evaluated(
     table: str, learner: Learner, state: Checkpoint, seconds: float, progress: Progress
 ) -> None:
     """Add a point to the curve."""
-    point = _watch(table, NetworkPolicy(AGENT, learner.layers(), learner.bets))
+    point = _watch(table, Learned(AGENT, Perceptron(learner.layers()), learner.bets))
     state.curve.append(
         {"steps": learner.decisions, "value": point.value, "low": point.low, "high": point.high}
     )

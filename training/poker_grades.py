@@ -55,11 +55,14 @@ class Player(Protocol):
 def player_named(text: str) -> Player:
     """Who a name means: a scripted player, ``sb3:PATH``, or the path of a ``policy.npz``.
 
+    A ``policy.npz`` may have ``sb3:`` before it, as where it takes a seat.
+
     Raises:
         InputError: for an unknown name, or a file that cannot be read.
     """
-    if text not in POLICIES and (text.endswith(".npz") or Path(text).is_file()):
-        return load_policy(text)
+    path = text.removeprefix("sb3:")
+    if text not in POLICIES and (path.endswith(".npz") or Path(text).is_file()):
+        return load_policy(path)
     seat = parse_seat(text, POLICIES, ["policy", "sb3"])
     if seat.kind == "policy":
         return POLICIES[seat.name]

@@ -15,15 +15,11 @@ from numpy.typing import NDArray
 
 from ..envs.errors import InputError
 from ..envs.files import canonical, write_bytes
-from ..envs.poker.infosets import check_game, tree
-from ..envs.poker.policies import pack
-from ..envs.poker.tables import TABLES
-from ..envs.seats import Observations
-from ..wrappers.poker_bets import BARRED, BetSpace
-from ..wrappers.poker_features import feature_names, seen_features
-from ..wrappers.poker_models import draw_natives
+from ..wrappers.poker_bets import BetSpace
+from ..wrappers.poker_features import feature_names
+from ..wrappers.poker_player import Player
 
-__all__ = ["NetworkAtTable", "NetworkPolicy", "load_policy", "save_policy"]
+__all__ = ["Layers", "Perceptron", "load_policy", "save_policy"]
 
 SCHEMA = "wager.policy/1"
 _HEADER = "header"
@@ -33,90 +29,19 @@ Layers = tuple[tuple[NDArray[np.float32], NDArray[np.float32]], ...]
 
 
 @dataclass(frozen=True)
-class NetworkAtTable:
-    """A network at one table: a ``Policy`` that draws from the chances that it gives."""
+class Perceptron:
+    """The scores that a network's layers give, without any library of networks."""
 
     layers: Layers
-    table: str
-    bets: BetSpace
 
-    def probabilities(
-        self, seen: NDArray[np.int32], history: NDArray[np.int16]
-    ) -> NDArray[np.float64]:
-        """The chances of the small actions: float64 (batch, actions), 0 of those not legal.
-
-        ``seen``: packed observations int32 (batch, width), ``history`` int16 (batch, decisions, 3)
-        of seats to act. At Kuhn and Leduc the actions are fold, call and raise.
-        """
-        return self._chances(seen, history, self.bets.menus(seen))
-
-    def __call__(
-        self,
-        observations: Observations,
-        action_masks: NDArray[np.int8] | None,
-        rng: NDArray[np.uint64],
-    ) -> NDArray[np.int64]:
-        """Decide one native action a row."""
-        seen = pack(observations)
-        history = np.ascontiguousarray(observations["history"], np.int16)
-        menus = self.bets.menus(seen)
-        actions = np.empty(len(seen), np.int64)
-        keys = np.ascontiguousarray(rng, np.uint64)
-        draw_natives(self._chances(seen, history, menus), menus, keys, actions)
-        return actions
-
-    def _chances(
-        self, seen: NDArray[np.int32], history: NDArray[np.int16], menus: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        x = seen_features(self.table, seen, history)
+    def __call__(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Features (batch, features) to logits (batch, actions)."""
+        x = features
         *hidden, (weights, bias) = self.layers
         for weight, shift in hidden:
             x = np.maximum(x @ weight.T + shift, np.float32(0.0))
-        logits = (x @ weights.T + bias).astype(np.float64)
-        scores = np.where(menus != BARRED, logits, -np.inf)
-        chances: NDArray[np.float64] = np.exp(scores - scores.max(1, keepdims=True))
-        chances /= chances.sum(1, keepdims=True)
-        return chances
-
-
-@dataclass(frozen=True)
-class NetworkPolicy:
-    """A network as a player, as the scripted ones of ``POLICIES`` are.
-
-    It plays the tables with the game and the seats of the one that it was trained at: a network of
-    ``holdem-hu`` also ``headsup``, one of ``holdem-6max`` also ``sixmax``.
-    """
-
-    name: str
-    layers: Layers
-    bets: BetSpace
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """The tables that it plays."""
-        own = (self.bets.game, self.bets.seats)
-        return tuple(name for name, one in TABLES.items() if (one.game, one.seats) == own)
-
-    def at(self, table: str) -> NetworkAtTable:
-        """The player at a table.
-
-        Raises:
-            InputError: if it does not play there.
-        """
-        if table not in self.tables:
-            raise InputError(f"{self.name} plays {', '.join(self.tables)}; got {table!r}")
-        return NetworkAtTable(self.layers, table, self.bets)
-
-    def strategy(self, game: str) -> NDArray[np.float64]:
-        """What it does in every information set of Kuhn or Leduc, for ``exploitability``.
-
-        Chances of fold, call and raise, float64 (information sets of ``tree(game)``, 3).
-
-        Raises:
-            InputError: for another game, or one that it does not play.
-        """
-        known = tree(check_game(game))
-        return self.at(game).probabilities(known.seen, known.history)
+        logits: NDArray[np.float32] = x @ weights.T + bias
+        return logits
 
 
 def save_policy(path: str | Path, layers: Sequence[Sequence[NDArray[Any]]], bets: BetSpace) -> None:
@@ -135,7 +60,7 @@ def save_policy(path: str | Path, layers: Sequence[Sequence[NDArray[Any]]], bets
     write_bytes(path, stream.getvalue())
 
 
-def load_policy(path: str | Path) -> NetworkPolicy:
+def load_policy(path: str | Path) -> Player:
     """The player in a file of ``save_policy``. Nothing in it is run, so any file may be tried.
 
     Raises:
@@ -154,8 +79,10 @@ def load_policy(path: str | Path) -> NetworkPolicy:
         _check(layers, bets)
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         line = (str(error) or type(error).__name__).splitlines()[0]
+        if "pickle" in line:  # what NumPy says of any file that it does not know
+            line = "not an .npz file"
         raise InputError(f"policy {path} is no poker policy: {line}") from None
-    return NetworkPolicy(f"policy {path}", layers, bets)
+    return Player(f"policy {path}", Perceptron(layers), bets)
 
 
 def _check(layers: Layers, bets: BetSpace) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..envs.errors import InputError, require
 from .poker_bets import BetSpace
 from .poker_features import Box, feature_space
-from .poker_player import Player, draw_natives
+from .poker_player import Player
 
 require("stable_baselines3", "train")
 require("sb3_contrib", "train")
@@ -24,7 +24,7 @@ from stable_baselines3 import PPO  # noqa: E402
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy  # noqa: E402
 from stable_baselines3.common.save_util import load_from_zip_file  # noqa: E402
 
-__all__ = ["ModelScores", "draw_natives", "load_model", "model_policy"]
+__all__ = ["ModelScores", "load_model", "model_policy"]
 
 
 @dataclass(frozen=True)

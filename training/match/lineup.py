@@ -69,7 +69,11 @@ def seat_players(
 
 
 def _model(game: str, path: str, table: str) -> Policy:
-    """A learned model; only then is its library brought in."""
+    """A learned model; only then is its library brought in. Poker's ``policy.npz`` needs none."""
+    if game == "poker" and path.endswith(".npz"):
+        from ..poker_policy import load_policy
+
+        return load_policy(path).at(table)
     if game == "poker":
         from ...wrappers.poker_models import load_model
 
