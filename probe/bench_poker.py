@@ -35,9 +35,9 @@ from .bench_poker_peers import (
     spiel_game,
 )
 
-ROWS = 1024
-"""Rows of the vector environment."""
-STEPS = 600
+ROWS = 4096
+"""Rows of the vector environment: enough that what a step costs beside its rows is nothing."""
+STEPS = 150
 """Decisions in each row of one measurement."""
 AEC_DECISIONS = 6_000
 SEVENS = 20_000
