@@ -123,3 +123,9 @@ def test_the_command_line_trains_and_grades(
     assert re.fullmatch(
         r"kuhn: exploitability 0\.\d{4} chips a hand; of random play 0\.4583", first[1]
     )
+
+
+def test_names_outlive_a_restart_of_ray(tmp_path: Path) -> None:
+    ray.shutdown()
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="error")
+    trained(poker.make_config("kuhn", 40), tmp_path / "run")

@@ -6,13 +6,12 @@ Seeds are served ones, on which nothing was tuned.
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import check_int
 from ..seats import Policy
 from ..seeds import SEED_BASE
 from .policies import make_policy
@@ -88,7 +87,11 @@ def lines(hands: int) -> Iterator[str]:
 
 def main() -> None:
     """Print every measurement."""
-    hands = check_int("hands", int(sys.argv[1]) if len(sys.argv) > 1 else HANDS, 60)
+    parser = ArgumentParser(description=main.__doc__)
+    parser.add_argument("hands", type=int, nargs="?", default=HANDS, help="60 or more a line")
+    hands = parser.parse_args().hands
+    if hands < 60:
+        parser.error(f"hands must be at least 60; got {hands}")
     for line in lines(hands):
         print(line, flush=True)
 

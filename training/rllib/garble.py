@@ -33,11 +33,17 @@ def make(**arguments: Any) -> FlatFeatures:
     return FlatFeatures(Quotes(garble_v0.parallel_env(**arguments)))
 
 
-register_env(NAME, lambda arguments: ParallelPettingZooEnv(make(**arguments)))
+def register() -> None:
+    """Make ``NAME`` known to Ray; a start of Ray after the first has forgotten it."""
+    register_env(NAME, lambda arguments: ParallelPettingZooEnv(make(**arguments)))
+
+
+register()
 
 
 def make_config(batch: int = 240) -> PPOConfig:
     """PPO; a ``batch`` is so many turns, each of them five decisions."""
+    register()
     return (
         PPOConfig()
         .environment(NAME, env_config={"turns": 12})

@@ -32,11 +32,17 @@ def make(**arguments: Any) -> Learning:
     return Learning(gymnasium.make(f"wager.envs:{NAME}", **arguments))
 
 
-register_env(NAME, lambda arguments: make(**arguments))
+def register() -> None:
+    """Make ``NAME`` known to Ray; a start of Ray after the first has forgotten it."""
+    register_env(NAME, lambda arguments: make(**arguments))
+
+
+register()
 
 
 def make_config(batch: int = 500) -> PPOConfig:
     """PPO; a ``batch`` is so many baskets, each of them one decision."""
+    register()
     return (
         PPOConfig()
         .environment(NAME)

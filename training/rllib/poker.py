@@ -33,11 +33,17 @@ def make(**arguments: Any) -> FlatFeatures:
     return FlatFeatures(BetSizes(poker_v0.env(**arguments)))
 
 
-register_env(NAME, lambda arguments: PettingZooEnv(make(**arguments)))
+def register() -> None:
+    """Make ``NAME`` known to Ray; a start of Ray after the first has forgotten it."""
+    register_env(NAME, lambda arguments: PettingZooEnv(make(**arguments)))
+
+
+register()
 
 
 def make_config(table: str = "kuhn", batch: int = 1000) -> PPOConfig:
     """PPO; an episode is one hand, and a ``batch`` so many decisions."""
+    register()
     return (
         PPOConfig()
         .environment(
