@@ -185,6 +185,21 @@ def test_garbage_trades_nothing() -> None:
     assert played.replay["results"]["return"] == 0
     seat = played.results["seats"][0]
     assert (seat["decisions"], seat["fallbacks"], seat["calls"]) == (60, 60, 120)
+    assert all(entry["fallback"] for entry in played.replay["inputs"])
+    unmarked = json.loads(json.dumps(played.replay))
+    unmarked["inputs"][3]["fallback"] = False
+    unmarked["digest"] = digest(unmarked)
+    with pytest.raises(InputError, match=r"inputs\[3\].fallback must be true, or not there"):
+        exchange_replays.verify(unmarked)
+
+
+def test_a_decision_that_failed_is_marked_alone() -> None:
+    def answer(messages: list[dict[str, str]], call: int) -> str:
+        return "no" if call in (3, 4) else json.dumps({"offers": []})
+
+    played = trade(Line(answer), live=True)
+    marked = [k for k, entry in enumerate(played.replay["inputs"]) if "fallback" in entry]
+    assert marked == [2]
 
 
 def test_bad_offers_of_the_last_answer_are_dropped() -> None:

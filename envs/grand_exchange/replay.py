@@ -2,14 +2,15 @@
 
 ``config``: the sizes, ``decision_interval``, ``capital`` and the rules; ``seed``: the market's;
 ``inputs``: one ``{"decision": [[buy, sell, quantity, priority], ...]}`` a decision, items in name
-order. ``schemas/grand_exchange.replay.schema.json`` has every field.
+order, with ``"fallback": true`` where it stood in for a seat that decided nothing.
+``schemas/grand_exchange.replay.schema.json`` has every field.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -95,13 +96,19 @@ def of_decisions(
     market_seed: int,
     decisions: Iterable[NDArray[np.int64]],
     seat: str,
+    fallbacks: Container[int] = (),
 ) -> Replay:
     """The replay of a whole episode's ``decisions``, int64 (items, 4) each: an env's actions.
+
+    ``fallbacks`` are the places of those that stood in for a seat that decided nothing.
 
     Raises:
         InputError: for a config or seed out of range, an illegal decision, or too few or too many.
     """
-    inputs = [{"decision": np.asarray(decision).tolist()} for decision in decisions]
+    inputs: list[dict[str, Any]] = []
+    for k, decision in enumerate(decisions):
+        mark = {"fallback": True} if k in fallbacks else {}
+        inputs.append({"decision": np.asarray(decision).tolist(), **mark})
     return envelope.seal(GAME, VERSION, config, market_seed, [seat], inputs, _derive)
 
 
@@ -192,7 +199,10 @@ def _decisions(inputs: list[dict[str, Any]], exchange: Exchange) -> list[NDArray
         raise InputError(f"inputs must be {expected} decisions; got {len(inputs)}")
     decisions = []
     for k, entry in enumerate(inputs):
-        rows = fields(entry, f"inputs[{k}]", {"decision": list})["decision"]
+        marked = {"fallback": bool} if "fallback" in entry else {}
+        rows = fields(entry, f"inputs[{k}]", {"decision": list, **marked})["decision"]
+        if not entry.get("fallback", True):
+            raise InputError(f"inputs[{k}].fallback must be true, or not there; got false")
         if len(rows) != exchange.sizes[0]:
             raise InputError(
                 f"inputs[{k}].decision must have {exchange.sizes[0]} rows; got {len(rows)}"

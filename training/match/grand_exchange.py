@@ -48,6 +48,7 @@ async def play(
     scribe = text.Scribe(env)
     pace = Pace(limits) if talk is not None else None
     decisions: list[NDArray[np.int64]] = []
+    fallbacks: set[int] = set()
     of = -(-config["held_out"] // config["decision_interval"])
     worth = 0.0
     while len(decisions) < of:
@@ -56,7 +57,10 @@ async def play(
         if isinstance(player, ChatSeat):
             assert pace is not None
             assert talk is not None
+            stood_in = tally.fallbacks
             action = await _ask(talk, scribe.view(), pace)
+            if tally.fallbacks > stood_in:
+                fallbacks.add(len(decisions))
         else:
             draws = np.array([mix(key, len(decisions))], np.uint64)
             seen = {name: array[None] for name, array in observation.items()}
@@ -65,7 +69,7 @@ async def play(
         worth += reward
         decisions.append(action)
         watch("decision", len(decisions), of, [worth])
-    return of_decisions(config, market_seed, decisions, player.name)
+    return of_decisions(config, market_seed, decisions, player.name, fallbacks)
 
 
 async def _ask(talk: Talk, view: text.View, pace: Pace) -> NDArray[np.int64]:
