@@ -18,6 +18,7 @@ from ..envs.poker.exploitability import expected_value, exploitability
 from ..envs.poker.policies import POLICIES, Scripted
 from ..envs.poker.tables import MAX_SEATS, TABLES, Table
 from ..envs.poker.vector import PokerVector
+from ..envs.seats import Policy
 from .episodes import fingerprint
 from .poker_rules import ruled_gains
 
@@ -70,16 +71,15 @@ class World:
         players = list(dict.fromkeys(names))
         player_at = np.array([players.index(name) for name in names])
         turn = player_at[places[np.arange(vector.batch), vector.actor]]
-        seen, keys = vector.observe(), vector.keys()
-        actions = np.ones(vector.batch, np.int64)
-        for k, name in enumerate(players):
-            mine = np.flatnonzero((turn == k) & ~vector.over)
-            if len(mine):
-                policy = self.policies[name.removesuffix(AGAIN)].at(vector.table.name)
-                own = np.uint64(name.endswith(AGAIN))
-                batch = {field: values[mine] for field, values in seen.items()}
-                actions[mine] = policy(batch, None, keys[mine] + own)
-        return actions
+        policies = [self._policy(name, vector.table.name) for name in players]
+        return vector.choose(policies, np.where(vector.over, -1, turn))
+
+    def _policy(self, name: str, table: str) -> Policy:
+        """Who is meant at a table; with ``AGAIN``, the same player with draws of its own."""
+        policy: Policy = self.policies[name.removesuffix(AGAIN)].at(table)
+        if not name.endswith(AGAIN):
+            return policy
+        return lambda seen, masks, keys: policy(seen, masks, keys + np.uint64(1))
 
 
 Places = NDArray[np.int64]

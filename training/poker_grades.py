@@ -164,21 +164,14 @@ def _match_gains(
     rules = make_table(table)
     vector = PokerVector(len(seeds), table)
     vector.reset(seeds)
-    rows = np.arange(len(seeds))
     chair = seeds % rules.seats
     gains = np.zeros(len(seeds))
-    live = rows
-    while len(live):
-        seen, keys = vector.observe(), vector.keys()
-        actions = np.ones(len(seeds), np.int64)
-        mine = vector.actor[live] == chair[live]
-        for player, at in ((policy, live[mine]), (others, live[~mine])):
-            if len(at):
-                batch = {name: values[at] for name, values in seen.items()}
-                actions[at] = player(batch, None, keys[at])
-        _, over = vector.step(actions)
-        ended = live[over[live]]
+    live = np.ones(len(seeds), np.bool_)
+    while live.any():
+        turn = np.where(live, vector.actor != chair, -1)
+        _, over = vector.step(vector.choose((policy, others), turn))
+        ended = np.flatnonzero(live & over)
         states = vector.states[ended]
         gains[ended] = states["net"][np.arange(len(ended)), chair[ended]] / states["scored"]
-        live = live[~over[live]]
+        live &= ~over
     return gains / rules.unit

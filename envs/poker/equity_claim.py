@@ -52,14 +52,8 @@ def pair_gains(
     live = np.ones(matches, np.bool_)
     while live.any():
         hand = vector.states["hand"].copy()
-        seen, keys = vector.observe(), vector.keys()
-        actions = np.ones(matches, np.int64)
-        mine = ours[rows, vector.actor]
-        for player, here in ((policy, live & mine), (others, live & ~mine)):
-            at = np.flatnonzero(here)
-            batch = {name: values[at] for name, values in seen.items()}
-            actions[at] = player(batch, None, keys[at])
-        rewards, over = vector.step(actions)
+        turn = np.where(live, ~ours[rows, vector.actor], -1)
+        rewards, over = vector.step(vector.choose((policy, others), turn))
         gains[rows[live], hand[live]] += (rewards * ours).sum(1)[live] / len(chairs)
         live &= ~over
     return (gains[:, ::2] + gains[:, 1::2]).ravel() / 2

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ..errors import InputError, check_int
 from ..jit import i64, kernel
 from ..rng import mix
-from .betting import bounds
+from ..seats import Policy
+from .betting import CALL, bounds
 from .env import MAX_SEED, check_reward
 from .match import advance, begin_match, decision_keys, note, reward, seat_to_act, wipe
 from .observation import columns, fill_masks, observe_actors, width
@@ -275,6 +276,20 @@ class PokerVector:
         keys = np.empty(self.batch, np.uint64)
         decision_keys(self._states, keys)
         return keys
+
+    def choose(self, players: Sequence[Policy], turn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The actions int64 (batch,) that ``step`` takes: of ``players[turn[row]]`` at each row.
+
+        ``turn`` int64 (batch,): who acts at the row; -1 is nobody, who checks or calls.
+        """
+        seen, keys = self.observe(), self.keys()
+        actions = np.full(self.batch, CALL, np.int64)
+        for k, player in enumerate(players):
+            rows = np.flatnonzero(turn == k)
+            if len(rows):
+                batch = {name: values[rows] for name, values in seen.items()}
+                actions[rows] = player(batch, None, keys[rows])
+        return actions
 
     def scores(self) -> NDArray[np.float64]:
         """Each seat's score so far: (batch, seats), rows summing to 1."""
