@@ -7,10 +7,12 @@ contender; a ratio is the median over rounds of the two rates of one round.
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -31,6 +33,7 @@ class Contender:
 
     ``peers`` are the names of the contenders that its rate is divided by. ``prepare`` runs before
     each measurement and is not timed. ``missing`` says why a peer cannot run here: it is left out.
+    ``package`` is the distribution whose work it is, where it is not ours.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Contender:
     peers: tuple[str, ...] = ()
     prepare: Callable[[], object] = lambda: None
     missing: str = ""
+    package: str = ""
 
 
 def race(
@@ -49,8 +53,9 @@ def race(
     """Time every contender in every round (after one unmeasured) on one core.
 
     Returns one row a contender: ``name``, ``unit``, ``rate`` (median units a second), ``slowest``,
-    ``fastest``, ``ratios`` (by peer, the median over rounds of rate over the peer's); of one that
-    is left out ``name``, ``unit`` and ``missing``.
+    ``fastest``, ``ratios`` (by peer, of rate over the peer's of the same round: ``median``,
+    ``least`` and ``most``), and of a peer ``package`` and ``version``; of one that is left out
+    ``name``, ``unit`` and ``missing``.
     """
     check_int("rounds", rounds, 1, 1000)
     rows: list[dict[str, Any]] = [
@@ -79,13 +84,19 @@ def race(
             "slowest": min(own),
             "fastest": max(own),
         }
+        if contender.package:
+            row |= {"package": contender.package, "version": version(contender.package)}
         row["ratios"] = {
-            peer: median(mine / theirs for mine, theirs in zip(own, rates[peer], strict=True))
+            peer: _spread([mine / theirs for mine, theirs in zip(own, rates[peer], strict=True)])
             for peer in contender.peers
             if peer in rates
         }
         rows.append(row)
     return rows
+
+
+def _spread(ratios: Sequence[float]) -> dict[str, float]:
+    return {"median": median(ratios), "least": min(ratios), "most": max(ratios)}
 
 
 @contextmanager
@@ -102,6 +113,26 @@ def one_core() -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
+def machine() -> dict[str, str]:
+    """What rates depend on: ``processor``, ``kernels`` (compiled for), ``system``, versions."""
+    import llvmlite.binding
+
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = [line.partition(":") for line in cpuinfo.read_text("utf-8").splitlines()]
+        names = [value.strip() for key, _, value in lines if key.strip() == "model name"]
+        processor = (names or [processor])[0]
+    return {
+        "processor": processor,
+        "kernels": llvmlite.binding.get_host_cpu_name(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+    }
+
+
 def report(game: str, rounds: int, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The rows as ``wager.report/1`` of kind ``bench``: rates are this machine's, ratios travel."""
     body: dict[str, Any] = {
@@ -110,6 +141,7 @@ def report(game: str, rounds: int, rows: list[dict[str, Any]]) -> dict[str, Any]
         "subject": game,
         "version": version("wager"),
         "config": {"rounds": rounds, "cores": 1},
+        "machine": machine(),
         "n": rounds,
         "rows": rows,
     }
@@ -125,7 +157,7 @@ def show(console: Console, game: str, rounds: int, rows: list[dict[str, Any]]) -
             if "missing" in row:
                 lines.append(f"{row['name']}: left out, {row['missing']}")
                 continue
-            ratios = "".join(f", {times(x)} {peer}" for peer, x in row["ratios"].items())
+            ratios = "".join(f", {times(x['median'])} {peer}" for peer, x in row["ratios"].items())
             lines.append(f"{row['name']}: {row['rate']:,.0f} {row['unit']}{ratios}")
         console.file.write("\n".join(lines) + "\n")
         return
@@ -139,7 +171,7 @@ def show(console: Console, game: str, rounds: int, rows: list[dict[str, Any]]) -
             table.add_row(row["name"], "left out", "", "", Text(row["missing"]))
             continue
         rates = [f"{row[key]:,.0f}" for key in ("rate", "slowest", "fastest")]
-        ratios = "\n".join(f"{times(x)} {peer}" for peer, x in row["ratios"].items())
+        ratios = "\n".join(f"{times(x['median'])} {peer}" for peer, x in row["ratios"].items())
         table.add_row(row["name"], f"{rates[0]} {row['unit']}", *rates[1:], ratios)
     console.print(table)
 

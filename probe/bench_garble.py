@@ -135,7 +135,7 @@ def peer() -> Contender:
                 env.step(dict.fromkeys(env.agents, seed % 3))
         return steps
 
-    return Contender(PEER, "agent-steps/s", run)
+    return Contender(PEER, "agent-steps/s", run, package="pettingzoo")
 
 
 def contenders() -> list[Contender]:

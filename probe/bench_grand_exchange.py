@@ -120,7 +120,7 @@ def contenders() -> list[Contender]:
     plain, sync, scalar = "plain-Python loop", "SyncVectorEnv", "scalar"
     return [
         Contender(plain, "episodes/s", its.run_plain),
-        Contender(sync, "episodes/s", its.run_sync, (plain,)),
+        Contender(sync, "episodes/s", its.run_sync, (plain,), package="gymnasium"),
         Contender(scalar, "episodes/s", its.run_scalar, (plain,)),
         Contender("vector", "episodes/s", its.run_vector, (plain, sync)),
         Contender("Live scalar", "steps/s", its.run_live_scalar, prepare=its.prepare_live_scalar),

@@ -143,7 +143,7 @@ def spiel(table: str) -> Contender:
             play_spiel(game, games)
             return decisions
 
-        return Contender(SPIEL[table], DECISIONS, run)
+        return Contender(SPIEL[table], DECISIONS, run, package="open-spiel")
 
     return left_out(SPIEL[table], DECISIONS, make)
 
@@ -172,7 +172,7 @@ def spiel_bots() -> Contender:
             play(False)
             return decisions
 
-        return Contender(BOTS, DECISIONS, run)
+        return Contender(BOTS, DECISIONS, run, package="open-spiel")
 
     return left_out(BOTS, DECISIONS, make)
 
@@ -187,7 +187,8 @@ def zoo(table: str) -> list[Contender]:
         env: Any = pettingzoo.make("aec", identifier, **arguments)
         env.reset(seed=SEED)
         played = env.unwrapped if kind == "raw_env" else env
-        return Contender(f"{title} {kind}", DECISIONS, partial(play_aec, played, decisions))
+        play = partial(play_aec, played, decisions)
+        return Contender(f"{title} {kind}", DECISIONS, play, package="pettingzoo")
 
     kinds = ("raw_env", "env")
     return [left_out(f"{title} {kind}", DECISIONS, partial(make, kind)) for kind in kinds]
@@ -213,7 +214,7 @@ def rlcard(table: str) -> Contender:
                 env.get_payoffs()
             return made
 
-        return Contender(title, DECISIONS, run)
+        return Contender(title, DECISIONS, run, package="rlcard")
 
     return left_out(title, DECISIONS, make)
 
@@ -247,7 +248,7 @@ def pokerkit() -> Contender:
                     made += 1
             return made
 
-        return Contender(POKERKIT, DECISIONS, run)
+        return Contender(POKERKIT, DECISIONS, run, package="pokerkit")
 
     return left_out(POKERKIT, DECISIONS, make)
 
@@ -264,7 +265,7 @@ def evaluators(hands: NDArray[np.int8]) -> list[Contender]:
                 evaluate(*hand)
             return len(cards)
 
-        return Contender(PHEVALUATOR, HANDS, run)
+        return Contender(PHEVALUATOR, HANDS, run, package="phevaluator")
 
     def eval7() -> Contender:
         module = require("eval7", "bench")
@@ -276,7 +277,7 @@ def evaluators(hands: NDArray[np.int8]) -> list[Contender]:
                 evaluate(hand)
             return len(cards)
 
-        return Contender(EVAL7, HANDS, run)
+        return Contender(EVAL7, HANDS, run, package="eval7")
 
     return [left_out(PHEVALUATOR, HANDS, phevaluator), left_out(EVAL7, HANDS, eval7)]
 

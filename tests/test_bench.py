@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import jsonschema
@@ -77,6 +78,7 @@ def test_race_runs_everyone_in_every_round_on_one_core() -> None:
     assert os.sched_getaffinity(0) == before
     assert rows[0]["ratios"] == {}
     assert rows[1]["ratios"].keys() == {"a"}
+    assert "package" not in rows[0]
     assert all(row["slowest"] <= row["rate"] <= row["fastest"] for row in rows)
 
 
@@ -84,10 +86,27 @@ def test_race_runs_everyone_in_every_round_on_one_core() -> None:
 def test_a_ratio_below_one_keeps_two_digits(terminal: bool) -> None:
     row = {"name": "a", "unit": "hands/s", "rate": 1.0, "slowest": 1.0, "fastest": 1.0}
     console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
-    show(console, "poker", 1, [row | {"ratios": {"b": 0.416, "c": 61.04}}])
+    ratios = {"b": {"median": 0.416}, "c": {"median": 61.04}}
+    show(console, "poker", 1, [row | {"ratios": ratios}])
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "0.42x b" in shown
     assert "61.0x c" in shown
+
+
+def test_a_ratio_is_of_one_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that slows down for everybody changes no ratio."""
+    took = iter([9, 9, 1, 2, 10, 20, 100, 300])  # a, b; the first round is not measured
+    clock = 0
+
+    def work() -> int:
+        nonlocal clock
+        clock += next(took)
+        return 6
+
+    monkeypatch.setattr("wager.probe.bench.perf_counter", lambda: clock)
+    a, b = race([Contender("a", "x/s", work), Contender("b", "x/s", work, ("a",))], rounds=3)
+    assert (a["slowest"], a["rate"], a["fastest"]) == pytest.approx((0.06, 0.6, 6))
+    assert b["ratios"]["a"] == pytest.approx({"median": 1 / 2, "least": 1 / 3, "most": 1 / 2})
 
 
 def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,6 +117,9 @@ def test_command_writes_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert report["digest"] == digest(report)
     rows = {row["name"]: row for row in report["rows"]}
     assert rows["vector"]["ratios"].keys() == {"plain-Python loop", "SyncVectorEnv"}
+    assert rows["SyncVectorEnv"]["package"] == "gymnasium"
+    assert rows["SyncVectorEnv"]["version"] == version("gymnasium")
+    assert report["machine"]["numba"] == version("numba")
     assert "x plain-Python loop" in capsys.readouterr().out
 
 
