@@ -28,7 +28,7 @@ def evaluate(
     ] = 1,
     ray: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="A Ray cluster that does; local starts one here."),
+        typer.Option(metavar="[ADDRESS]", help="A Ray cluster that does: HOST:PORT, local, auto."),
     ] = None,
 ) -> None:
     """Grade a policy, seed by seed, against the game's yardsticks."""

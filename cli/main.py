@@ -91,8 +91,9 @@ def _root(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command on ``arguments`` (by default the process's) and return its exit code."""
     command = typer.main.get_command(app)
+    words = _with_addresses(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = command(args=arguments, prog_name="wager", standalone_mode=False)
+        code = command(args=words, prog_name="wager", standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except BrokenPipeError:  # the reader of our output has left, as `head` does
@@ -105,6 +106,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"wager: {' '.join(message.split())}", file=sys.stderr)
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _with_addresses(words: Sequence[str]) -> list[str]:
+    """A bare ``--ray`` looks for its cluster; Typer knows no option whose value may be left out."""
+    following = [*words[1:], "-"]
+    return [
+        "--ray=auto" if word == "--ray" and then.startswith("-") else word
+        for word, then in zip(words, following, strict=False)
+    ]
 
 
 def _users_mistake(error: Exception) -> str | None:

@@ -85,7 +85,7 @@ def probe(
     ] = 1,
     ray: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="A Ray cluster that does; local starts one here."),
+        typer.Option(metavar="[ADDRESS]", help="A Ray cluster that does: HOST:PORT, local, auto."),
     ] = None,
 ) -> int:
     """Gate a game, or any environment. Exit 0: every line passed; 1: one failed; 2: bad input."""

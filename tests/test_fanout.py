@@ -114,3 +114,12 @@ class TestRay:
         for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999999"):
             with pytest.raises(InputError, match=f"no Ray cluster at '{address}'"):
                 list(fan_out(square, [1], ray=address))
+
+    def test_an_address_is_read_before_it_is_called(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("ray")
+        for address in ("", "all", "localhost", ":6379", "host:port"):
+            with pytest.raises(InputError, match="is HOST:PORT, auto or local; got"):
+                list(fan_out(square, [1], ray=address))
+        monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+        with pytest.raises(InputError, match=r"no Ray cluster at '127\.0\.0\.1:1'"):
+            list(fan_out(square, [1], ray="auto"))

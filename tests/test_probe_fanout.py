@@ -105,6 +105,8 @@ def test_poker_is_evaluated_as_in_training() -> None:
         (["probe", "garble", "--workers", "0"], "workers must be 1..1024; got 0"),
         (["probe", "garble", "--ray", "127.0.0.1:1"], "no Ray cluster at '127.0.0.1:1'"),
         (["probe", "--env", "m:e", "--reference", "m:p", "--ray", "local"], "go with a game"),
+        (["probe", "--env", "m:e", "--ray", "--reference", "m:p"], "go with a game"),
+        (["probe", "--reference", "m:p", "--env", "m:e", "--ray"], "go with a game"),
         (["evaluate", "garble", "--policy", "shark", "--workers", "0"], "workers must be 1..1024"),
         (["evaluate", "poker", "--policy", "rock", "--workers", "2"], "nothing to play"),
     ],

@@ -8,6 +8,7 @@ job is done again.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -44,8 +45,9 @@ def fan_out(
         function: one that a module defines.
         jobs: its arguments; read as workers become free.
         workers: local processes, 1..1024; one works here, without any other process.
-        ray: None, or the address of a Ray cluster ("local" starts one here, "auto" finds one); then
-            ``workers`` is not used: the cluster has its own.
+        ray: None, or a Ray cluster, whose workers do the jobs instead: its HOST:PORT, "local" (one
+            is started here), or "auto" (the one that RAY_ADDRESS names or that runs on this
+            machine; if there is none, one is started).
 
     Raises:
         InputError: for a number of workers out of range, or a cluster that does not answer.
@@ -99,14 +101,27 @@ def _over_processes(
 
 
 def _knock(address: str) -> None:
-    """See that somebody listens at HOST:PORT: Ray itself would try for many minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdigit():
-        return  # "local" and "auto" are Ray's to find
+    """See that somebody listens at the cluster's address: Ray itself would try for many minutes."""
+    if address == "auto":
+        address = os.environ.get("RAY_ADDRESS", "local")
+    if address in ("auto", "local"):
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise InputError(f"a Ray cluster is HOST:PORT, auto or local; got {address!r}")
     try:
         socket.create_connection((host, int(port)), timeout=_KNOCK).close()
     except (OSError, OverflowError) as error:
         raise InputError(f"no Ray cluster at {address!r}: {error}") from None
+
+
+def _why(error: BaseException) -> str:
+    """What is at the bottom of Ray's error, in one line; of a token it says it nowhere else."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    if "InvalidAuthToken" in str(error):
+        return "it wants a token, which Ray sends if RAY_AUTH_MODE=token"
+    return (str(error) or type(error).__name__).splitlines()[0][:160]
 
 
 def _over_ray(
@@ -119,13 +134,12 @@ def _over_ray(
         _knock(address)
         try:
             ray.init(
-                address=None if address == "local" else address,
+                address=None if address == "auto" else address,
                 log_to_driver=False,
                 logging_level="error",
             )
         except Exception as error:  # what it raises depends on how it failed
-            line = (str(error) or type(error).__name__).splitlines()[0]
-            raise InputError(f"no Ray cluster at {address!r}: {line[:160]}") from None
+            raise InputError(f"no Ray cluster at {address!r}: {_why(error)}") from None
     try:
         remote = ray.remote(max_retries=ATTEMPTS - 1)(function)
         most = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
