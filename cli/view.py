@@ -63,7 +63,10 @@ def _write(path: Path, out: Path | None) -> Iterator[Path]:
     if not names:
         raise InputError(f"{path} has no replay (*.json)")
     pages = {name: page(load(path / name)) for name in names}
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
     for name, text in pages.items():
         target = folder / Path(name).with_suffix(".html")
         write_text(target, text)
@@ -85,18 +88,18 @@ def make_server(folder: Path, port: int) -> ThreadingHTTPServer:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            from ..wrappers.viewer import load, page
+            from ..wrappers.viewer import load, page, plain
 
             name = unquote(urlsplit(self.path).path).lstrip("/")
             if not name:
                 self._answer(200, _index(folder))
             elif name not in replays_in(folder):  # so no path leads out of the folder
-                self._answer(404, _shell("Not found", "<p>No such replay.</p>"))
+                self._answer(404, plain("Not found", "<p>No such replay.</p>"))
             else:
                 try:
                     self._answer(200, page(load(folder / name)))
                 except InputError as error:
-                    self._answer(422, _shell("Not a replay", f"<p>{escape(str(error))}</p>"))
+                    self._answer(422, plain("Not a replay", f"<p>{escape(str(error))}</p>"))
 
         def _answer(self, status: int, text: str) -> None:
             data = text.encode("utf-8")
@@ -116,15 +119,9 @@ def make_server(folder: Path, port: int) -> ThreadingHTTPServer:
 
 
 def _index(folder: Path) -> str:
+    from ..wrappers.viewer import plain
+
     rows = "".join(
         f'<li><a href="/{quote(name)}">{escape(name)}</a></li>' for name in replays_in(folder)
     )
-    return _shell("Replays", f"<ul>{rows}</ul>" if rows else "<p>No replay here.</p>")
-
-
-def _shell(title: str, body: str) -> str:
-    return (
-        '<!doctype html><html lang="en"><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><body><h1>{title}</h1>{body}</body></html>\n"
-    )
+    return plain("Replays", f"<ul>{rows}</ul>" if rows else "<p>No replay here.</p>")

@@ -1,14 +1,13 @@
-"""The pages of replays: what they hold, and what they show in a real browser."""
+"""The pages of replays: what they hold is what the replay holds, and how the command makes them."""
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
+import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,44 +29,16 @@ from wager.envs.poker import replay as poker
 from wager.envs.poker.policies import make_policy
 from wager.wrappers.viewer import load, page
 
-HOSTILE = "<script>alert(1)</script></script><img src=x onerror=alert(2)> \u202etxet \u2066& ' \""
-LONG = "W" * 10_000
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-
-def garble_replay() -> dict[str, Any]:
+def garble_replay(seed: int = 7) -> dict[str, Any]:
     names = ["quoter", "shark", "broker", "random", "quoter"]
-    return garble.record(garble.config(), 7, [GARBLE[name] for name in names], names)
+    return garble.record(garble.config(), seed, [GARBLE[name] for name in names], names)
 
 
-def hostile_garble() -> dict[str, Any]:
-    """Every line a different attack; long ones too."""
-    env = ParallelGarble(turns=6)
-    env.reset(seed=3)
-    recorder = garble.Recorder(env)
-    lines = [HOSTILE, LONG, "SELL 5 ORE AT 13", "\u202eBUY 5 TIN AT 10", "\x07\u0000 {}"]
-    while env.agents:
-        recorder.play(
-            {
-                agent: Decision(lines[seat], "radio", None, HOSTILE)
-                for seat, agent in enumerate(env.agents)
-            }
-        )
-    return recorder.replay([HOSTILE, "<b>", LONG, "a", "b"])
-
-
-def poker_replay(table: str, say: str = "", seat: str | None = None) -> dict[str, Any]:
-    env = poker_v0.raw_env(table=table)
-    env.reset(seed=5)
-    recorder = poker.Recorder(env)
-    policy = make_policy("house", table)
-    while not env.row["over"]:
-        observation = env.observe(env.agent_selection)
-        batch = {name: np.asarray(v)[None] for name, v in observation["observation"].items()}
-        mask = observation["action_mask"][None]
-        action = policy(batch, mask, np.array([env.decision_key()], np.uint64))
-        recorder.step(int(action[0]), say=say)
-    return recorder.replay([seat or "house"] * len(env.possible_agents))
+def poker_replay(table: str, seed: int = 5, **config: Any) -> dict[str, Any]:
+    settings = poker.config(table, **config)
+    names = ["house", "random"] * (poker.table_of(settings).seats // 2)
+    return poker.record(settings, seed, [make_policy(name, table) for name in names], names)
 
 
 def exchange_replay(name: str = "plain", interval: int | None = None) -> dict[str, Any]:
@@ -79,8 +50,8 @@ def exchange_replay(name: str = "plain", interval: int | None = None) -> dict[st
 def replays() -> dict[str, dict[str, Any]]:
     return {
         "garble": garble_replay(),
-        "hostile": hostile_garble(),
-        "leduc": poker_replay("leduc", HOSTILE[:100], HOSTILE),
+        "kuhn": poker_replay("kuhn", hands=20),
+        "leduc": poker_replay("leduc"),
         "sixmax": poker_replay("sixmax"),
         "holdem-6max": poker_replay("holdem-6max"),
         "exchange": exchange_replay(),
@@ -88,8 +59,10 @@ def replays() -> dict[str, dict[str, Any]]:
     }
 
 
-def story(html: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="story">(.*?)</script>', html, re.S)
+def story(replay: dict[str, Any]) -> dict[str, Any]:
+    found = re.search(
+        r'<script type="application/json" id="story">(.*?)</script>', page(replay), re.S
+    )
     assert found
     told: dict[str, Any] = json.loads(found[1])
     return told
@@ -106,33 +79,152 @@ def test_a_page_fetches_nothing(replays: dict[str, dict[str, Any]]) -> None:
         assert not re.search(r"<(link|script|img|iframe)[^>]+(src|href)=[\"'](?!data:)", html)
 
 
-def test_what_players_wrote_is_data(replays: dict[str, dict[str, Any]]) -> None:
-    for name in ("hostile", "leduc"):
-        html = page(replays[name])
-        assert "alert(1)" in html
-        assert "<script>alert" not in html
-        assert "<img src=x" not in html
-        assert "\u202e" not in html
-        assert HOSTILE in story(html)["policies"]
+@pytest.mark.parametrize("seed", [7, 11])
+def test_every_garble_frame_is_what_the_events_say(seed: int) -> None:
+    replay = garble_replay(seed)
+    told = story(replay)
+    of_turn: dict[int, list[dict[str, Any]]] = {}
+    for event in replay["events"][1:]:
+        of_turn.setdefault(event["turn"], []).append(event)
+    frames = told["frames"][1:]
+    assert [frame["turn"] for frame in frames] == list(of_turn)
+    for frame, events in zip(frames, of_turn.values(), strict=True):
+        turn = frame["turn"]
+        opened, closed = events[0], events[-1]
+        assert told["interference"][turn] == opened["interference"]
+        assert told["bursts"][turn] == opened["burst"]
+        assert told["prices"][turn] == opened["prices"]
+        for seat, held in enumerate(frame["accounts"]):
+            for name in ("score", "cash", "units", "airtime"):
+                assert held[name] == closed[name][seat]
+        said = {event["seat"]: event["said"] for event in events if event["event"] == "line"}
+        assert {
+            line["sender"]: " ".join(line["said"]) for line in frame["lines"] if not line["silent"]
+        } == said
+        tickets = {event["ticket"] for event in events if event["event"] == "ticket"}
+        assert {t["number"] for t in told["tickets"] if t["turn"] == turn} == tickets
+        settled = [event for event in events if event["event"] == "settle"]
+        assert [row["ticket"] for row in told["tape"] if row["turn"] == turn] == [
+            event["ticket"] for event in settled
+        ]
+        assert sorted(t["number"] for t in told["tickets"] if t["settled"] == turn) == sorted(
+            event["ticket"] for event in settled
+        )
+        voids = sum(event["event"] == "void" for event in events)
+        assert sum(line["verdict"] == "void" for line in frame["lines"]) == voids
+        misheard = any(event["misheard"] for event in settled)
+        kind = "misheard" if misheard else "settled" if settled else "void" if voids else ""
+        assert frame["beat"] == kind
+    assert any(row["misheard"] for row in told["tape"])
 
 
-@pytest.mark.parametrize("name", ["leduc", "sixmax", "holdem-6max"])
-def test_the_last_poker_frame_has_the_results(
+def test_what_was_written_is_told_where_the_words_hide_it() -> None:
+    env = ParallelGarble(turns=6)
+    env.reset(seed=3)
+    recorder = garble.Recorder(env)
+    lines = ["sell 5 ore at 13", "Selling 5 ore, at 13!", "", "SELL  5 TIN AT 9", "\u00e9t\u00e9"]
+    while env.agents:
+        recorder.play(
+            {agent: Decision(lines[k], "radio", None, "") for k, agent in enumerate(env.agents)}
+        )
+    told = story(recorder.replay(["a"] * 5))
+    assert [line["raw"] for line in told["frames"][1]["lines"]] == ["", lines[1], "", "", lines[4]]
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "sixmax", "holdem-6max"])
+def test_every_poker_frame_is_what_the_events_say(
     replays: dict[str, dict[str, Any]], name: str
 ) -> None:
-    told = story(page(replays[name]))
-    nets = {held["seat"]: held["net"] for held in told["frames"][-1]["players"]}
-    assert nets == dict(enumerate(replays[name]["results"]["net"]))
-    decisions = sum("action" in entry for entry in replays[name]["inputs"])
-    assert sum(frame["seat"] >= 0 for frame in told["frames"]) == decisions
+    replay = replays[name]
+    told, frames = story(replay), iter(story(replay)["frames"])
+    nets = dict.fromkeys(range(len(replay["seats"])), 0)
+    stacks: dict[int, int] = {}
+    frame: dict[str, Any] = {}
+    for event in replay["events"][1:]:
+        kind = event["event"]
+        if kind == "deal":
+            frame = next(frames)
+            stacks = dict(zip(event["seats"], event["stacks"], strict=True))
+            for seat, post in zip(event["seats"], event["posts"], strict=True):
+                stacks[seat] -= post
+            assert (frame["seat"], frame["moves"], frame["shown"]) == (-1, 0, 0)
+            assert frame["pot"] == sum(event["posts"])
+            dealt = told["hands"][frame["hand"]]
+            assert [" ".join(cards) for cards in dealt["hole"]] == event["hole"]
+            board = 0
+        elif kind == "action":
+            frame = next(frames)
+            stacks[event["seat"]] -= event["chips"]
+            assert frame["seat"] == event["seat"]
+            if not frame["beat"]:
+                assert frame["pot"] == event["pot"]
+        elif kind == "board":
+            board += len(event["cards"].split())
+        elif kind == "end":
+            assert frame["beat"] == "hand"
+            seats = told["hands"][event["hand"]]["seats"]
+            stacks = dict(zip(seats, event["stacks"], strict=True))
+            for seat, net in zip(seats, event["net"], strict=True):
+                nets[seat] += net
+            won = {p["seat"]: p["won"] for p in frame["players"] if "won" in p}
+            assert won == {s: w for s, w in zip(seats, event["won"], strict=True) if w}
+            assert frame["shown"] in (board, len(told["hands"][event["hand"]]["board"]))
+        if kind != "board" and (kind == "end" or not frame["beat"]):
+            shown = {p["seat"]: p["stack"] for p in frame["players"] if p["seat"] in stacks}
+            assert shown == stacks
+            assert {p["seat"]: p["net"] for p in frame["players"]} == nets
+    assert next(frames, None) is None
+    assert nets == dict(enumerate(replay["results"]["net"]))
 
 
-def test_the_last_garble_frame_has_the_results(replays: dict[str, dict[str, Any]]) -> None:
-    told, results = story(page(replays["garble"])), replays["garble"]["results"]
-    last = told["frames"][-1]["accounts"]
-    assert [held["score"] for held in last] == pytest.approx(results["scores"], abs=1e-12)
-    assert [held["cash"] for held in last] == results["cash"]
-    assert sum(results["misheard"]) == 2 * sum(deal["misheard"] for deal in told["tape"])
+def test_a_poker_frame_says_why_a_match_ends() -> None:
+    env = poker_v0.raw_env(table="leduc")
+    env.reset(seed=5)
+    recorder = poker.Recorder(env)
+    recorder.step(1, say="hello", by="fallback")
+    recorder.void("deadline")
+    told = story(recorder.replay(["house"] * 2))
+    assert [frame.get("note") for frame in told["frames"]] == [
+        None,
+        None,
+        "the hand is void and refunded (deadline)",
+    ]
+    assert told["hands"][0]["net"] is None
+    move = told["hands"][0]["told"][0]
+    assert (move["say"], move["by"]) == ("hello", "fallback")
+
+
+def test_a_long_match_is_a_small_page() -> None:
+    replay = poker_replay("holdem-6max", hands=100)
+    frames = len(story(replay)["frames"])
+    assert frames > 700
+    assert len(page(replay)) < 80_000 + 600 * frames
+
+
+@pytest.mark.parametrize("name", ["exchange", "live"])
+def test_every_exchange_frame_is_what_the_events_say(
+    replays: dict[str, dict[str, Any]], name: str
+) -> None:
+    replay = replays[name]
+    told = story(replay)
+    names = [item["name"] for item in told["items"]]
+    fills = np.zeros((len(names), 60), int)
+    for event in replay["events"]:
+        for fill in event["fills"]:
+            k = names.index(fill["item"])
+            fills[k, fill["tick"]] = fill["units"]
+            assert told["items"][k]["prices"][60 + fill["tick"]] == fill["price"]
+        if event is not replay["events"][-1]:
+            at = event["tick"] + replay["config"]["decision_interval"]
+            assert told["own"]["purse"][at] == pytest.approx(event["purse"], abs=0.01)
+            assert [row[at] for row in told["own"]["stock"]] == event["stock"]
+        for offer in event["offers"]:
+            quote = told["own"]["quotes"][names.index(offer["item"])][event["tick"]]
+            assert quote == [offer["buy"], offer["sell"]]
+    assert told["own"]["fills"] == fills.tolist()
+    assert [bool(frame["beat"]) for frame in told["frames"][1:]] == fills.any(axis=0).tolist()
+    results = replay["results"]
+    assert told["own"]["purse"][-1] == told["own"]["worth"][-1] == round(results["purse"], 2)
 
 
 @pytest.mark.parametrize("interval", [None, 15, 1])
@@ -175,21 +267,40 @@ def test_bad_input_is_one_line(
     newer["digest"] = garble.envelope.digest(newer)
     (tmp_path / "newer.json").write_text(json.dumps(newer))
     (tmp_path / "foreign.json").write_text("[1, 2]")
+    (tmp_path / "cut.json").write_text(json.dumps(replays["garble"])[:3000])
+    (tmp_path / "bytes.json").write_bytes(b"\xab\x00\xff")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "good").mkdir()
+    garble.save(tmp_path / "good" / "one.json", replays["garble"])
+    taken = socket.create_server(("127.0.0.1", 0))
+    port = str(taken.getsockname()[1])
+    inside = str(tmp_path / "foreign.json" / "x")
     for arguments, words in (
         (["edited.json"], "digest"),
         (["newer.json"], "version must be 'v0'; got 'v9'"),
         (["foreign.json"], "must be an object"),
+        (["cut.json"], "is not JSON"),
+        (["bytes.json"], "is not JSON"),
         (["absent.json"], "cannot read"),
         (["empty"], "has no replay"),
+        (["good", "--out", str(tmp_path / "foreign.json")], "cannot make the folder"),
+        (["good", "--out", inside], "cannot make the folder"),
+        (["good/one.json", "--out", inside], "cannot write"),
+        (["good/one.json", "--out", str(tmp_path / "empty")], "cannot write"),
+        (["good/one.json", "--out", str(tmp_path / "good/one.json")], "must not be the replay"),
         (["foreign.json", "--serve"], "--serve shows a folder"),
+        (["good", "--serve", "--out", "x"], "not both"),
+        (["good", "--serve", "--port", port], f"cannot serve on port {port}"),
         (["empty", "--serve", "--port", "70000"], "port must be 0..65535"),
     ):
-        assert main(["view", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
+        assert main(["view", str(tmp_path / arguments[0]), *arguments[1:]]) == 2, arguments
         said = capsys.readouterr().err.strip()
         assert words in said
         assert len(said.splitlines()) == 1
+    taken.close()
     assert not list(tmp_path.rglob("*.html"))
+    assert not list(tmp_path.rglob(".*"))
+    assert not list((tmp_path / "empty").iterdir())
 
 
 def test_a_bad_replay_in_a_folder_leaves_nothing(
@@ -232,87 +343,3 @@ def test_the_server_shows_the_folder_alone(
     finally:
         server.shutdown()
         server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as engine:
-        opened = engine.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-NUMBERS = {
-    "garble": lambda results: [f"{score:.4f}" for score in results["scores"]],
-    "hostile": lambda results: [f"{score:.4f}" for score in results["scores"]],
-    "leduc": lambda results: [f"{value:.4f}" for value in results["scores"]],
-    "sixmax": lambda results: [f"{value:.4f}" for value in results["scores"]],
-    "holdem-6max": lambda results: [f"{value:.4f}" for value in results["scores"]],
-    "exchange": lambda results: [f"{100 * results['return']:+.2f}%", f"{results['purse']:,.2f}"],
-    "live": lambda results: [f"{100 * results['return']:+.2f}%", f"{results['purse']:,.2f}"],
-}
-
-
-@pytest.mark.parametrize("width", [360, 1440])
-@pytest.mark.parametrize("name", NUMBERS)
-def test_a_browser_shows_it(
-    browser: Any, tmp_path: Path, replays: dict[str, dict[str, Any]], name: str, width: int
-) -> None:
-    from playwright.sync_api import expect
-
-    replay = replays[name]
-    (tmp_path / "page.html").write_text(page(replay), "utf-8")
-    context = browser.new_context(viewport={"width": width, "height": 900}, offline=True)
-    shown = context.new_page()
-    wrong: list[str] = []
-    shown.on("console", lambda message: wrong.append(message.text))
-    shown.on("pageerror", lambda error: wrong.append(str(error)))
-    shown.on("dialog", lambda dialog: wrong.append(dialog.message))
-    asked: list[str] = []
-    shown.on("request", lambda request: asked.append(request.url))
-    shown.goto((tmp_path / "page.html").as_uri())
-    count = shown.evaluate("story.frames.length")
-
-    def at() -> int:
-        return int(shown.input_value("#scrub"))
-
-    assert at() == 0
-    shown.keyboard.press("ArrowRight")
-    assert at() == 1
-    shown.click("#back")
-    assert at() == 0
-    shown.click("#next-beat")
-    assert shown.evaluate(f"story.frames[{at()}].beat") or at() == count - 1
-    for k in range(0, count, max(1, count // 12)):  # scrubs through, and nothing sticks out
-        shown.evaluate(f"playback.show({k})")
-        assert shown.evaluate("document.documentElement.scrollWidth") <= width
-    shown.keyboard.press("End")
-    assert at() == count - 1
-    text = shown.inner_text("#stage")
-    for number in NUMBERS[name](replay["results"]):
-        assert number in text
-    if name == "hostile":
-        assert HOSTILE.split()[0] in text
-        assert shown.locator("#stage script, #stage img").count() == 0
-    shown.goto((tmp_path / "page.html").as_uri() + "#3")
-    shown.reload()
-    assert at() == 3
-    before = shown.evaluate("getComputedStyle(document.body).backgroundColor")
-    shown.click("#theme")
-    assert shown.evaluate("getComputedStyle(document.body).backgroundColor") != before
-    shown.select_option("#speed", "20")
-    shown.click("#play")
-    expect(shown.locator("#link")).not_to_have_attribute("href", "#3")
-    unnamed = shown.evaluate(
-        "[...document.querySelectorAll('button, a, input, select, svg')]"
-        ".filter(e => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby')"
-        " || e.textContent.trim() || e.closest('label'))).length"
-    )
-    assert unnamed == 0
-    assert wrong == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    context.close()

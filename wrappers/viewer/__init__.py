@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .page import load, page
+from .page import load, page, plain
 
-__all__ = ["load", "page"]
+__all__ = ["load", "page", "plain"]

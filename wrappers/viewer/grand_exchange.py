@@ -13,20 +13,22 @@ from ...envs.replay import Replay
 
 
 def story(replay: Replay) -> dict[str, Any]:
-    """The start and every held-out tick; a frame is a beat if units changed hands on it."""
+    """The start and every held-out tick; a frame's ``beat`` is "fill" if units changed hands."""
+    config = replay["config"]
+    reference = replays.record(config, replay["seed"], POLICIES["reference"], "reference")
     own = course(replay)
-    reference = replays.record(replay["config"], replay["seed"], POLICIES["reference"], "reference")
-    beside = course(reference)
     held_out = own.fills.shape[1]
-    config, results = replay["config"], replay["results"]
-    traded = (own.fills != 0).sum(axis=0)
+    traded = (own.fills != 0).any(axis=0).tolist()
+    interval = config["decision_interval"]
+    decided = "one decision" if interval >= held_out else f"a decision every {interval} ticks"
     return {
         "game": "grand_exchange",
         "title": f"Grand Exchange, market {replay['seed']}",
         "subtitle": f"{config['visible']} ticks to read, {held_out} to trade, "
-        f"a decision every {config['decision_interval']}",
+        f"{'a decision every tick' if interval == 1 else decided}",
         "policies": replay["seats"],
         "visible": config["visible"],
+        "interval": interval,
         "capital": config["capital"],
         "items": [
             {
@@ -39,23 +41,31 @@ def story(replay: Replay) -> dict[str, Any]:
             for item in own.market.items
         ],
         "own": _told(own),
-        "reference": _told(beside),
-        "reference_return": reference["results"]["return"],
+        "reference": _told(course(reference)),
+        "fallbacks": [k for k, entry in enumerate(replay["inputs"]) if "fallback" in entry],
         "frames": [
             {
                 "label": f"tick {tick} of {held_out}" if tick else "before the first tick",
-                "beat": bool(tick and traded[tick - 1]),
+                "beat": "fill" if tick and traded[tick - 1] else "",
             }
             for tick in range(held_out + 1)
         ],
-        "results": results,
+        "results": replay["results"],
+        "reference_results": reference["results"],
     }
 
 
 def _told(whole: Course) -> dict[str, Any]:
+    """``purse`` is what is not in stock, if all offers were taken back; the last, after the close,
+    is all there is."""
+    held_out = whole.fills.shape[1]
+    prices = np.array([item.prices for item in whole.market.items])[:, -held_out - 1 :]
+    purse = whole.worth - (whole.stock * prices).sum(axis=0)
+    purse[-1] = whole.worth[-1]
     return {
         "quotes": whole.quotes.tolist(),
         "fills": whole.fills.tolist(),
         "stock": whole.stock.tolist(),
         "worth": np.round(whole.worth, 2).tolist(),
+        "purse": np.round(purse, 2).tolist(),
     }

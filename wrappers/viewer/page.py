@@ -41,14 +41,20 @@ style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
 class _Game(NamedTuple):
     verify: Callable[[Replay], None]
     story: Callable[[Replay], Story]
+    scripts: tuple[str, ...]
 
 
 GAMES = {
-    "garble": _Game(garble_replay.verify, garble.story),
-    "grand_exchange": _Game(exchange_replay.verify, grand_exchange.story),
-    "poker": _Game(poker_replay.verify, poker.story),
+    "garble": _Game(
+        garble_replay.verify, garble.story, ("garble_weather.js", "garble_air.js", "garble.js")
+    ),
+    "grand_exchange": _Game(exchange_replay.verify, grand_exchange.story, ("grand_exchange.js",)),
+    "poker": _Game(poker_replay.verify, poker.story, ("poker_audit.js", "poker.js")),
 }
-"""How a replay of a game is verified, and what its page tells: see ``story`` of each module."""
+"""How a replay of a game is verified, what its page tells (``story`` of each module), and by which
+scripts."""
+
+_SCRIPTS = ("elements.js", "chart.js", "playback.js")
 
 
 def load(path: str | os.PathLike[str]) -> Replay:
@@ -65,18 +71,27 @@ def page(replay: Replay) -> str:
 
     What players wrote goes into it as data alone: the scripts show it as text.
     """
-    story = {"digest": replay["digest"], **_game(replay).story(replay)}
+    game = _game(replay)
+    story = {"digest": replay["digest"], **game.story(replay)}
     # no "<" leaves JSON as it is, so no string can close the element
     data = json.dumps(story, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
-    scripts = "".join(
-        f"<script>\n{_static(name)}</script>\n" for name in ("view.js", f"{replay['game']}.js")
-    )
+    scripts = "".join(f"<script>\n{_static(s)}</script>\n" for s in (*_SCRIPTS, *game.scripts))
+    style = _static("base.css") + _static(f"{replay['game']}.css")
     return (
-        _HEAD.format(title=escape(story["title"]), style=_static("view.css"))
+        _HEAD.format(title=escape(story["title"]), style=style)
         + _static("body.html")
         + f'<script type="application/json" id="story">{data}</script>\n'
         + scripts
         + "</body>\n</html>\n"
+    )
+
+
+def plain(title: str, body: str) -> str:
+    """A page without a replay, in the same style; ``body`` is HTML."""
+    head = _HEAD.format(title=escape(title), style=_static("base.css"))
+    return (
+        f"{head}<header><h1>{escape(title)}</h1></header>\n"
+        f'<main id="stage"><section>{body}</section></main>\n</body>\n</html>\n'
     )
 
 

@@ -1,107 +1,154 @@
 "use strict";
-// Garble: the air as it was said and as each seat heard it, the book, the accounts.
+// Garble: the air, the tickets, the tape, the seats and their scores.
 
-const weather = ["var(--c2)", "var(--c4)", "var(--c1)", "var(--wrong)"];
-
-function forecast(turn) {
+function prices() {
   const turns = story.curve.length;
-  const bars = (x, y, height) => story.interference.slice(0, turn + 1).flatMap((noise, k) => {
-    const band = weather[Math.min(3, Math.floor(noise / 0.25))];
-    const wide = Math.max(3, 300 / turns);
-    const parts = [svg("rect", { x: x(k) - wide / 2, y: y(noise), width: wide, height: Math.max(1, height - 8 - y(noise)), fill: band, opacity: 0.75 })];
-    if (story.bursts[k]) {
-      const bolt = svg("text", { x: x(k), y: Math.max(12, y(noise) - 2), "text-anchor": "middle" });
-      bolt.textContent = "\u26A1";
-      parts.push(bolt);
-    }
-    return parts;
+  return chart({
+    label: `Prices by turn: ${story.commodities.map((name, good) => `${name} ${story.prices.map((row) => row[good]).join(" ")}`).join("; ")}`,
+    lines: story.commodities.map((name, good) => ({
+      name: `${name} 00`, text: (k) => `${name} ${story.prices[k][good]}`, color: color(good),
+      values: story.prices.map((row) => row[good]), dash: ["none", "7 3", "2 3", "9 3 2 3"][good],
+    })),
+    length: turns, low: 0, height: 170, first: 1, slots: true,
   });
-  const bursts = story.bursts.slice(0, turn + 1).filter(Boolean).length;
-  const label = `Interference by turn, from 0 to 1; ${bursts} bursts so far`;
-  return chart(label, [{ values: story.curve, color: "var(--soft)", dash: "4 4" }], turns, { low: 0, high: 1, marks: [bars], now: turn });
 }
 
-function prices(turn) {
-  const turns = story.curve.length;
-  const lines = story.commodities.map((_, good) => ({
-    values: Array.from({ length: turns }, (_, k) => (k <= Math.max(0, turn) ? story.prices[k][good] : null)),
-    color: color(good),
-  }));
-  const now = story.prices[Math.max(0, turn)];
-  return [
-    chart("Prices by turn", lines, turns, { now: turn, low: 0, high: Math.max(...story.prices.flat()) }),
-    facts(...story.commodities.map((name, good) => el("span", {}, key(good), `${name} `, el("b", {}, now[good])))),
-  ];
+function scores() {
+  const all = story.frames.map((frame) => frame.accounts.map((held) => held.score));
+  return chart({
+    label: `Scores by turn, at the end: ${story.aliases.map((name, seat) => `${name} ${all[last][seat].toFixed(3)}`).join(", ")}`,
+    lines: story.aliases.map((name, seat) => ({
+      name: `${name} 0.00`, text: (k) => `${name} ${all[k][seat].toFixed(2)}`,
+      values: all.map((row) => row[seat]), color: color(seat),
+    })),
+    length: story.frames.length, low: 0, height: 170,
+  });
 }
 
-function scores(index) {
-  const length = story.frames.length;
-  const all = story.frames.map((frame) => frame.accounts.map((account) => account.score));
-  const lines = story.aliases.map((_, seat) => ({ values: until(all.map((row) => row[seat]), index + 1), color: color(seat) }));
-  return chart("Scores by turn", lines, length, { low: 0, high: Math.max(1, ...all.flat()), now: index, wide: true });
+// What is to be known of a ticket on a turn, or null if it is not there.
+function standing(ticket, turn) {
+  if (ticket.turn > turn || turn >= ticket.expires) return null;
+  if (ticket.settled === turn) return ["settled", "settled"];
+  if (ticket.settled !== null && ticket.settled < turn) return null;
+  const mark = ticket.turn === turn ? ", new" : turn === ticket.expires - 1 ? ", now" : "";
+  return ["", `turn ${ticket.expires}${mark}`];
 }
 
-function heardAs(words) {
-  return el("dd", {}, ...words.flatMap(([word, how], k) => {
-    const gap = k ? [" "] : [];
-    if (how === 0) return [...gap, word];
-    const label = how === 2 ? "lost" : "heard as another word";
-    return [...gap, el("span", { class: how === 2 ? "missing" : "swapped", title: label }, word)];
-  }));
+function tickets(turn) {
+  const rows = story.tickets.map((ticket) => [ticket, standing(ticket, turn)]).filter(([, now]) => now).reverse();
+  if (!rows.length) return el("p", { class: "soft" }, "No ticket is open.");
+  return table("Open tickets", ["ticket", "by", "terms", "open until"], rows.map(([ticket, [stamp, text]]) => [
+    `#${ticket.number}`,
+    el("span", { class: "solid" }, key(ticket.seat), story.aliases[ticket.seat]),
+    el("span", { class: "mono" }, ticket.terms, ticket.channel === "radio" ? "" : ` (${ticket.channel})`),
+    stamp ? el("span", { class: `stamp ${stamp}` }, text) : text,
+  ]));
 }
 
-function traffic(line) {
-  const rows = [];
-  if (line.said.length) rows.push(el("dt", {}, "SAID"), el("dd", {}, line.said.join(" ")));
-  for (const [to, words] of line.heard) rows.push(el("dt", {}, `HEARD ${story.aliases[to]}`), heardAs(words));
-  return el("article", { class: "card" },
-    el("h3", {}, key(line.sender), story.aliases[line.sender], line.fallback ? " (fallback)" : ""),
-    el("p", { class: "soft" }, line.head),
-    rows.length ? el("dl", { class: "words" }, ...rows) : null,
-    line.confirm ? el("p", {}, `confirms ${line.confirm} `, el("span", { class: `stamp ${line.verdict}` }, line.verdict)) : null,
-    line.notes ? el("p", { class: "soft" }, `notes: ${line.notes}`) : null);
+function contract([good, premium, quota], units) {
+  const held = units[story.commodities.indexOf(good)];
+  return el("div", { class: "wants" },
+    el("span", {}, "wants ", el("b", {}, good), `, +${premium} each: `, el("b", {}, `${held} of ${quota}`)),
+    el("meter", { min: 0, max: quota, value: Math.min(held, quota), "aria-label": `${good} held of the quota` }));
 }
 
-function account(held, seat) {
-  return el("article", { class: "card" },
-    el("h3", {}, key(seat), `${story.aliases[seat]} \u00B7 ${story.policies[seat]}`),
-    facts(
-      fact("score", held.score.toFixed(3)), fact("cash", held.cash), fact("needs", story.contracts[seat]),
-      ...story.commodities.map((name, good) => fact(name, held.units[good])),
-      fact("airtime", held.airtime),
-      ...(held.counts ? [fact("deals", held.counts[0]), fact("misheard", held.counts[1]), fact("voids", held.counts[2])] : [])));
+function account(held, seat, before) {
+  return el("article", { class: "card seat" },
+    el("h3", {}, key(seat), story.aliases[seat], " ", theirs(story.policies[seat])),
+    el("p", { class: "score" }, el("b", {}, held.score.toFixed(3)), " score",
+      held.score === before.score ? null : el("span", { class: direction(held.score - before.score) }, ` ${signed(held.score - before.score, 3)}`)),
+    facts(fact("cash", held.cash), ...story.commodities.map((name, good) => fact(name, held.units[good]))),
+    contract(story.contracts[seat], held.units),
+    el("div", { class: "wants" },
+      el("span", {}, "airtime left: ", el("b", {}, `${held.airtime} of ${story.airtime}`)),
+      el("meter", { min: 0, max: story.airtime, value: held.airtime, "aria-label": "airtime left" })),
+    facts(fact("deals", held.counts[0]), fact("misheard", held.counts[1]), fact("void", held.counts[2])));
 }
 
-function deal(row) {
-  const terms = (side) => `${side.qty} ${side.commodity} AT ${side.price}`;
+// A deal as it stands on the tape: said over confirmed, what differs marked.
+function deal(row, fresh) {
   const verb = row.side === "SELL" ? "sells to" : "buys from";
-  return el("article", { class: "card" },
-    el("h3", {}, `turn ${row.turn + 1}, ticket ${row.ticket}`),
-    el("p", {}, `${story.aliases[row.offerer]} ${verb} ${story.aliases[row.confirmer]}: ${row.fill} units${row.partial ? ", partial" : ""}`),
-    row.misheard
-      ? el("p", {}, el("span", { class: "stamp misheard" }, "misheard"), ` said ${terms(row.said)}, confirmed ${terms(row.confirmed)}`)
-      : el("p", {}, el("span", { class: "stamp settled" }, "settled"), ` ${terms(row.confirmed)}`));
+  const names = ["qty", "commodity", "price"];
+  const version = (title, side, mark) => el("tr", {}, el("th", { scope: "row" }, title), ...names.map((name) =>
+    el("td", mark && row.said[name] !== row.confirmed[name] ? { class: "swapped" } : {}, `${name === "price" ? "AT " : ""}${side[name]}`)));
+  return el("article", { class: `card deal${fresh ? " now" : ""}` },
+    el("span", { class: `stamp ${row.misheard ? "misheard" : "settled"}` }, row.misheard ? "misheard" : "settled"),
+    el("h3", {}, `turn ${row.turn + 1}, #${row.ticket}`),
+    el("p", {}, key(row.offerer), `${story.aliases[row.offerer]} ${verb} `, key(row.confirmer), story.aliases[row.confirmer]),
+    el("table", { class: "words" }, el("tbody", {}, version("SAID", row.said, false), version("CONFIRMED", row.confirmed, true))),
+    el("p", { class: "soft" }, row.partial
+      ? `${row.fill} of ${row.confirmed.qty} units change hands: no more goods or cash`
+      : `${row.fill} units change hands`));
+}
+
+function quiet(lines) {
+  if (!lines.length) return "";
+  return el("p", { class: "soft" }, "Nothing from ", ...lines.flatMap((line, k) => [k ? ", " : "", key(line.sender), story.aliases[line.sender]]), ".");
 }
 
 function outcome() {
   const { scores: points, deals, misheard, voids, cash } = story.results;
-  return section("Results",
-    table(["seat", "policy", "score", "cash", "deals", "misheard", "voids"],
-      story.aliases.map((alias, seat) => [alias, story.policies[seat], points[seat].toFixed(4), cash[seat], deals[seat], misheard[seat], voids[seat]])),
-    el("p", { class: "soft" }, `ended: ${story.results.reason}`));
+  const best = Math.max(...points);
+  return panel("Results",
+    table("Results", ["seat", "score", "cash", "deals", "misheard", "void"], story.aliases.map((alias, seat) => [
+      el("span", {}, key(seat), alias, " ", theirs(story.policies[seat])),
+      el("b", points[seat] === best ? { class: "up" } : {}, points[seat].toFixed(4)), cash[seat], deals[seat], misheard[seat], voids[seat]])),
+    el("p", { class: "soft" }, `1 is what a seat has without a deal. Ended: ${story.results.reason}.`));
 }
 
 game = {
-  draw(frame, index, stage) {
-    const deals = story.tape.filter((row) => row.turn <= frame.turn);
+  beats: "a confirm",
+  build(stage) {
+    this.weather = weather();
+    this.scores = scores();
+    this.prices = prices();
+    const box = (name, tag = "div") => { this[name] = el(tag, { class: name }); return this[name]; };
+    this.sky = el("span", {});
     stage.append(
-      el("div", { class: "two" },
-        section(`Interference${frame.band ? `: ${frame.band}` : ""}`, forecast(frame.turn)),
-        section("Prices", ...prices(frame.turn))),
-      section(frame.turn < 0 ? "On the air: nothing yet" : `On the air, turn ${frame.turn + 1}`,
-        el("div", { class: "grid", style: "--least: 330px" }, ...frame.lines.map(traffic))),
-      section("Seats", scores(index), el("div", { class: "grid" }, ...frame.accounts.map(account))),
-      section(`Tape: ${deals.length} deals`, el("div", { class: "grid" }, ...deals.reverse().map(deal))),
-      ...(index === story.frames.length - 1 ? [outcome()] : []));
+      box("results"),
+      el("div", { class: "split three" },
+        el("section", { "aria-label": "Interference" }, el("h2", {}, "Interference ", this.sky), this.weather.node),
+        panel("Scores", this.scores.node),
+        panel("Prices", this.prices.node)),
+      el("div", { class: "split", style: "--left: 2fr" },
+        el("section", { "aria-label": "On the air" }, el("h2", {}, "On the air"),
+          legend(
+            [el("span", { class: "swapped" }, "word"), " heard as another"],
+            [el("span", { class: "missing" }, GAP), " lost"],
+            ["\u2713 heard as said"]),
+          box("air")),
+        el("section", { "aria-label": "Open tickets" }, el("h2", {}, "Open tickets, as they were said"),
+          box("tickets"), el("p", { class: "soft" }, "\u00D72: said twice. Only a word said once can be confirmed as another."))),
+      panel("Seats", box("seats")),
+      panel("Tape: every deal, newest first", box("tape")));
+    this.air.classList.add("grid");
+    this.air.style.setProperty("--least", "330px");
+    this.seats.classList.add("grid", "fit");
+    this.seats.style.setProperty("--least", "210px");
+    this.tape.classList.add("grid");
+    this.tape.style.setProperty("--least", "230px");
+  },
+  show(frame, index) {
+    const { turn } = frame;
+    this.weather.at(turn);
+    this.prices.at(Math.max(0, turn));
+    this.scores.at(index);
+    this.sky.textContent = turn < 0 ? "" : `\u00B7 ${skies[skyOf(story.interference[turn])][0]}${story.bursts[turn] ? ", a burst" : ""} (${story.interference[turn]})`;
+    const across = Math.max(1, Math.floor((this.air.clientWidth + 10) / 340));
+    const room = Math.floor((this.air.clientWidth / across - 36) / 7.9);
+    this.air.replaceChildren(...(frame.lines.length
+      ? [...frame.lines.filter((line) => !idle(line)).map((line) => traffic(line, room)), quiet(frame.lines.filter(idle))]
+      : [el("p", { class: "soft" }, "Nothing yet: every seat has its goods and its contract.")]));
+    this.tickets.replaceChildren(tickets(turn));
+    const before = story.frames[Math.max(0, index - 1)].accounts;
+    this.seats.replaceChildren(...frame.accounts.map((held, seat) => account(held, seat, before[seat])));
+    const done = story.tape.filter((row) => row.turn <= turn).reverse();
+    this.tape.replaceChildren(...(done.length ? done.map((row) => deal(row, row.turn === turn)) : [el("p", { class: "soft" }, "No deal yet.")]));
+    this.results.replaceChildren(...(index === last ? [outcome()] : []));
+  },
+  tell(frame) {
+    const confirms = frame.lines.filter((line) => line.verdict)
+      .map((line) => `${story.aliases[line.sender]} confirms ${line.confirm}`);
+    return `${frame.label}. ${confirms.join(". ") || (frame.turn < 0 ? "Five seats, a contract each" : "Nobody confirms")}.`;
   },
 };
