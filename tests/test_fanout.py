@@ -105,6 +105,8 @@ class TestRay:
                 if len(done) == 8:
                     cluster.remove_node(doomed, allow_graceful=False)
             assert sorted(done) == [(job, job + 1) for job in range(40)]
+            with pytest.raises(ValueError, match=r"^job 0$"):  # and not the cluster's account
+                list(fan_out(fail, [0], ray="auto"))
         finally:
             ray.shutdown()
             cluster.shutdown()

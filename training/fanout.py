@@ -159,6 +159,8 @@ def _over_ray(
                 result = ray.get(reference)
             except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
                 raise LostWorkerError(f"{running[reference]!r}: {error}") from None
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from error  # what the job raised, as it does without Ray
             yield running.pop(reference), result
     finally:
         if started:
