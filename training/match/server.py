@@ -86,6 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
     server: ChatServer
     protocol_version = "HTTP/1.1"
     timeout = IDLE
+    # head and body are two writes, and the second would wait 40 ms for the client's delayed ACK
+    disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
         if self.path.rstrip("/") == "/v1/models":
