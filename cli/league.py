@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..training.league.schedule import Setup
-    from ..training.league.standings import Standings
+    from ..training.league.store import Store
 
 ACTIONS = ("run", "table", "show")
+WIDE = 1_000
 
 
 def league(
@@ -41,19 +42,29 @@ def league(
     ] = None,
     workers: Annotated[int, typer.Option(help="run: local processes.")] = 1,
     ray: Annotated[
-        str | None, typer.Option(help="run: a Ray cluster's address; local starts one.")
+        str | None,
+        typer.Option(
+            metavar="[ADDRESS]", help="run: a Ray cluster that does: HOST:PORT, local, auto."
+        ),
     ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(help="run: HOST=VARIABLE that holds a host's key, for WAGER_API_KEY."),
+    ] = None,
+    unpaced: Annotated[
+        bool, typer.Option("--unpaced", help="run: no least time between calls to endpoints.")
+    ] = False,
     json: Annotated[Path | None, typer.Option(help="Write the standings here.")] = None,
 ) -> None:
     """Play a league's matches, and show ratings with 95% intervals, cross-tables, diagnostics."""
-    from rich.console import Console
-
     from ..envs.errors import InputError
     from ..envs.files import write_json
     from ..probe.report import check_outputs
+    from ..training.league.run import check_ready
     from ..training.league.schedule import make_setup
     from ..training.league.standings import report, standings
     from ..training.league.store import Store
+    from .league_tables import show
 
     if action not in ACTIONS:
         raise InputError(f"league takes one of: {', '.join(ACTIONS)}; got {action!r}")
@@ -61,36 +72,36 @@ def league(
         raise InputError("league show takes one agent" if agent is None else f"what is {agent!r}?")
     check_outputs([json])
     setup: Setup | None = None
-    given = {"--agents": agents, "--tables": tables, "--matches": matches}
-    given |= {"--seed": seed, "--schedule": schedule, "--ray": ray}
+    of_league = {"--agents": agents, "--tables": tables, "--matches": matches}
+    of_league |= {"--seed": seed, "--schedule": schedule}
+    of_run = {"--ray": ray, "--key": key, "--unpaced": unpaced or None}
+    keys = _by_host(key or [])
     if action != "run":
-        for option, value in given.items():
+        for option, value in (of_league | of_run).items():
             if value is not None:
                 raise InputError(f"{option} goes with league run")
-    elif agents is not None or not db.is_file():
+    elif agents is not None or not db.exists():
         if agents is None:
             raise InputError(f"no league at {db}: say who plays with --agents")
         setup = make_setup(
             _listed(agents),
-            _listed(tables or "all"),
+            _listed("all" if tables is None else tables),
             200 if matches is None else matches,
-            seed or 0,
-            schedule or "round-robin",
+            0 if seed is None else seed,
+            "round-robin" if schedule is None else schedule,
         )
-    elif any(value is not None for option, value in given.items() if option != "--ray"):
+        check_ready(setup, workers, keys)  # before there is a file
+    elif any(value is not None for value in of_league.values()):
         raise InputError("give --agents too, or no option of the league: the file has them")
     store = Store(db, setup)
-    console = Console()
+    console = _console()
     try:
         if action == "run":
-            _run(store, workers, ray, console)
+            _run(store, console, workers=workers, ray=ray, paced=not unpaced, keys=keys)
         found = standings(store.setup, store.results())
-        if agent is not None and agent not in store.setup.agents:
-            known = ", ".join(store.setup.agents)
-            raise InputError(f"no agent {agent!r} in {db}; known: {known}")
         if json is not None:
             write_json(json, report(store.setup, found))
-        _show(console, found, agent)
+        show(console, store.setup, found, agent)
     finally:
         store.close()
 
@@ -99,7 +110,30 @@ def _listed(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _run(store: Any, workers: int, ray: str | None, console: Console) -> None:
+def _by_host(given: list[str]) -> dict[str, str]:
+    """``HOST=VARIABLE`` texts by host."""
+    from ..envs.errors import InputError
+
+    values: dict[str, str] = {}
+    for text in given:
+        host, equals, variable = text.partition("=")
+        if not (host and equals and variable):
+            raise InputError(f"--key must be HOST=VARIABLE; got {text!r}")
+        if host in values:
+            raise InputError(f"--key names host {host} twice")
+        values[host] = variable
+    return values
+
+
+def _console() -> Console:
+    """Where standings go: wide where no terminal bounds it, so that nothing is folded or cut."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=WIDE)
+
+
+def _run(store: Store, console: Console, **options: Any) -> None:
     """Play on, with a bar on a terminal and a line every tenth where there is none."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -114,70 +148,9 @@ def _run(store: Any, workers: int, ray: str | None, console: Console) -> None:
                 said = 10 * done // of
                 console.print(f"{done:,} of {of:,} matches", highlight=False)
 
-        run(store, workers, ray, tell)
+        run(store, tell=tell, **options)
         return
     columns = ("matches", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("matches", total=None)
-        run(store, workers, ray, lambda done, of: bar.update(task, completed=done, total=of))
-
-
-def _show(console: Console, found: Standings, agent: str | None) -> None:
-    console.print(f"{found.played:,} of {found.matches:,} matches played", highlight=False)
-    if found.ratings:
-        _grid(
-            console,
-            "Elo over the scores of all poker tables",
-            ["agent", "Elo", "95% interval", "matches"],
-            [
-                [one.agent, f"{one.elo:.1f}", f"{one.low:.1f}..{one.high:.1f}", f"{one.matches:,}"]
-                for one in found.ratings
-                if agent in (None, one.agent)
-            ],
-        )
-    for table in dict.fromkeys(cell.table for cell in found.cells):
-        cells = [cell for cell in found.cells if cell.table == table]
-        exact = any(cell.exact is not None for cell in cells)
-        rows = []
-        for cell in cells:
-            if agent not in (None, cell.agent):
-                continue
-            value = cell.value
-            row = [cell.agent, cell.other, _number(value.value, "+.4f")]
-            row += [f"{value.low:+.4f}..{value.high:+.4f}", f"{value.n:,}"]
-            rows.append(row + ([_number(cell.exact, "+.4f")] if exact else []))
-        heads = ["agent", "against", "chips a hand", "95% interval", "matches"]
-        _grid(console, table, heads + (["exact"] if exact else []), rows)
-    for table, figures in found.means.items():
-        what = "mean episode score" if table == "garble" else "mean return"
-        rows = [
-            [one.name, one.text(), f"{one.n:,}"] for one in figures if agent in (None, one.name)
-        ]
-        _grid(console, f"{table}: {what}", ["agent", "mean, 95%", "matches"], rows)
-    rows = [
-        [
-            one.agent,
-            *(_number(one.exploitability.get(game), ".4f") for game in ("kuhn", "leduc")),
-            f"{one.flags} of {one.audited:,}",
-            str(one.fallbacks),
-        ]
-        for one in found.diagnoses
-        if agent in (None, one.agent)
-    ]
-    heads = ["agent", "exploitability: kuhn", "leduc", "matches flagged", "fallbacks"]
-    _grid(console, "diagnostics, no part of any rating", heads, rows)
-
-
-def _number(value: float | None, form: str) -> str:
-    return "-" if value is None else f"{round(value, 4) + 0.0:{form}}"  # no -0
-
-
-def _grid(console: Console, title: str, heads: list[str], rows: list[list[str]]) -> None:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for k, head in enumerate(heads):
-        table.add_column(head, justify="left" if k == 0 or head == "against" else "right")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table, highlight=False, markup=False)
+        run(store, tell=lambda done, of: bar.update(task, completed=done, total=of), **options)

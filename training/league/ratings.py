@@ -14,78 +14,99 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..results import LEVEL
+from .intervals import widening
+
 CENTER = 1500.0
 """The mean of all ratings."""
 BOOTSTRAPS = 400
-LEVEL = 0.95
 _SCALE = 400.0 / math.log(10.0)
 _PRIOR = 1.0  # matches drawn with everybody else at once: without, a sure winner has no rating
 _TOLERANCE, _STEPS = 1e-12, 100
 
-Group = tuple[int, int]
-"""Two agents, by their places in the list."""
+Group = tuple[str, int, int]
+"""A table and two agents, by their places in the list."""
 
 
 @dataclass(frozen=True)
 class Rating:
-    """An agent's Elo and its 95% interval; ``matches`` that it was rated on."""
+    """An agent's Elo and its 95% interval, None where all matches had the same deals.
+
+    ``ahead`` is the share of the bootstraps in which it is rated above the next agent of the list
+    (ties count half), None for the last; ``matches`` are those that it was rated on, ``tables``
+    where they were played.
+    """
 
     agent: str
     elo: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+    ahead: float | None
     matches: int
+    tables: int
 
 
 def rate(
-    agents: Sequence[str],
-    groups: Mapping[tuple[str, int, int], Sequence[float]],
-    seed: int = 0,
+    agents: Sequence[str], groups: Mapping[Group, Mapping[int, float]], seed: int = 0
 ) -> list[Rating]:
-    """Rate agents, best first.
+    """Rate the agents that have matches, best first.
 
     Args:
         agents: their names.
-        groups: by table and two agents ``(a, b)``, a's score in each match against b, in [0, 1] and
-            in the fixtures' order. The bootstrap draws matches anew within each.
-        seed: of the bootstrap, which keeps the matches of one table that share a seed together.
+        groups: by table and agents ``(a, b)``, a's score in [0, 1] in each match against b, by the
+            match's seed.
+        seed: of the bootstrap. It draws seeds anew, each with all matches that have it: those are
+            played on the same deals, so they vary together.
     """
     n = len(agents)
-    wins, games = np.zeros((1 + BOOTSTRAPS, n, n)), np.zeros((n, n))
-    draws: dict[str, NDArray[np.float64]] = {}
-    longest = max((len(scores) for scores in groups.values()), default=0)
-    for place, table in enumerate(sorted({table for table, _, _ in groups})):
-        draws[table] = np.random.default_rng([seed, place]).random((BOOTSTRAPS, longest))
-    for (table, a, b), scores in sorted(groups.items()):
-        values = np.asarray(scores, float)
-        picks = (draws[table][:, : len(values)] * len(values)).astype(np.int64)
+    seeds = sorted({one for scores in groups.values() for one in scores})
+    if not seeds:
+        return []
+    place = {one: k for k, one in enumerate(seeds)}
+    draws = np.random.default_rng(seed).multinomial(
+        len(seeds), np.full(len(seeds), 1.0 / len(seeds)), BOOTSTRAPS
+    )
+    wins, games = np.zeros((2, 1 + BOOTSTRAPS, n, n))
+    for (_, a, b), scores in sorted(groups.items()):
         # one order of summation, whatever the order of play
-        won = np.concatenate([[math.fsum(scores)], values[picks].sum(axis=1)])
+        own = sorted(scores)
+        values = np.array([scores[one] for one in own])
+        weights = draws[:, [place[one] for one in own]].astype(float)
+        won = np.concatenate([[math.fsum(values)], (weights * values).sum(axis=1)])
+        met = np.concatenate([[len(own)], weights.sum(axis=1)])
         wins[:, a, b] += won
-        wins[:, b, a] += len(values) - won
-        games[a, b] += len(values)
-        games[b, a] += len(values)
-    strengths = _fit(wins, games)
+        wins[:, b, a] += met - won
+        games[:, a, b] += met
+        games[:, b, a] += met
+    rated = np.flatnonzero(games[0].sum(axis=1)).tolist()
+    strengths = _fit(wins[:, rated][:, :, rated], games[:, rated][:, :, rated])
     elos = CENTER + _SCALE * (strengths - strengths.mean(axis=1, keepdims=True))
-    low, high = np.quantile(elos[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    rated = [
-        Rating(name, float(elos[0, k]), float(low[k]), float(high[k]), int(games[k].sum()))
-        for k, name in enumerate(agents)
-        if games[k].sum()
-    ]
-    return sorted(rated, key=lambda one: (-one.elo, one.agent))
+    order = sorted(range(len(rated)), key=lambda k: (-elos[0, k], agents[rated[k]]))
+    made = []
+    for rank, k in enumerate(order):
+        low = high = ahead = None
+        if len(seeds) > 1:
+            ends = np.quantile(elos[1:, k], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+            low, high = (elos[0, k] + widening(len(seeds)) * (ends - elos[0, k])).tolist()
+            if rank + 1 < len(order):
+                lead = elos[1:, k] - elos[1:, order[rank + 1]]
+                ahead = float((np.sign(lead) + 1).mean() / 2)
+        matches = int(games[0, rated[k]].sum())
+        tables = len({table for table, *pair in groups if rated[k] in pair})
+        made.append(Rating(agents[rated[k]], float(elos[0, k]), low, high, ahead, matches, tables))
+    return made
 
 
 def _fit(wins: NDArray[np.float64], games: NDArray[np.float64]) -> NDArray[np.float64]:
     """The strengths that make the results likeliest, (fits, agents), by Newton's method.
 
-    ``wins`` (fits, agents, agents): what the row took from the column; ``games`` (agents, agents).
+    ``wins`` and ``games`` (fits, agents, agents): what the row took from the column, of how many.
     """
-    n = games.shape[0]
+    n = games.shape[1]
     wins = wins + _PRIOR / (2 * n)
     games = games + _PRIOR / n
-    np.fill_diagonal(games, 0.0)
-    wins[:, np.arange(n), np.arange(n)] = 0.0
+    for diagonal in (wins, games):
+        diagonal[:, np.arange(n), np.arange(n)] = 0.0
     strengths = np.zeros((len(wins), n))
     for _ in range(_STEPS):
         expected = 1.0 / (1.0 + np.exp(strengths[:, None, :] - strengths[:, :, None]))

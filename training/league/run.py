@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import version
 
-from ...envs.errors import check_int
+from ...envs.errors import InputError, check_int
 from ..fanout import MAX_WORKERS, fan_out
-from .play import result_of
-from .schedule import Fixture, fixtures
+from .agents import check_agents
+from .play import CalledOff, Job, outcome_of
+from .schedule import Setup, fixtures
 from .store import Store
 
 _CLAIM = 4  # fixtures taken from the file at once
 _WAIT = 0.5  # seconds between looks at what other runners still play
+
+
+def check_ready(setup: Setup, workers: int = 1, keys: Mapping[str, str] | None = None) -> None:
+    """See, before any match, that a league can be played on: as ``run``.
+
+    Raises:
+        InputError: if it began with another version of wager or is given a number of workers out of
+            range; and as ``check_agents``.
+    """
+    check_int("workers", workers, 1, MAX_WORKERS)
+    if setup.version != version("wager"):
+        raise InputError(
+            f"the league began with wager {setup.version}, this is {version('wager')}, whose"
+            " matches may differ: begin another file"
+        )
+    check_agents(setup.agents, setup.models, keys or {})
 
 
 def run(
@@ -20,39 +38,59 @@ def run(
     workers: int = 1,
     ray: str | None = None,
     tell: Callable[[int, int], None] = lambda done, of: None,
+    paced: bool = True,
+    keys: Mapping[str, str] | None = None,
 ) -> None:
     """Play until every fixture of the league has its result, kept as soon as it is there.
 
-    Fixtures that another live process has claimed are left to it, and waited for.
+    Fixtures that another live runner has claimed are left to it, and waited for. Those of an
+    endpoint that does not answer are left out from then on, and that is an error in the end.
 
     Args:
         store: the league's file.
         workers: see ``fan_out``.
         ray: see ``fan_out``.
         tell: called with the fixtures done and all of them, after each.
+        paced: whether endpoints are asked no faster than the clock of matches says.
+        keys: environment variables with the keys of endpoints, by host, for ``WAGER_API_KEY``.
 
     Raises:
-        InputError: if a fixture cannot be played or the file cannot be written.
+        InputError: as ``check_ready``; if a fixture cannot be played, for whatever reason, or the
+            file cannot be written.
     """
-    check_int("workers", workers, 1, MAX_WORKERS)
+    check_ready(store.setup, workers, keys)
     schedule = {fixture.number: fixture for fixture in fixtures(store.setup)}
+    digests = {name: model.sha256 for name, model in store.setup.models.items()}
+    silent: dict[str, str] = {}
+
+    def wanted(number: int) -> bool:
+        return silent.keys().isdisjoint(schedule[number].seats)
+
+    def jobs(missing: Iterable[int]) -> Iterator[Job]:
+        """Claim fixtures a few at a time, until there is none to be had."""
+        numbers = filter(wanted, missing)
+        while claimed := store.claim(numbers, _CLAIM):
+            for fixture in (schedule[number] for number in claimed if wanted(number)):
+                own = {name: digests[name] for name in fixture.seats if name in digests}
+                yield Job(fixture, own, keys or {}, paced)
+
     try:
-        while missing := [number for number in schedule if number not in store.played()]:
-            played = False
-            for fixture, result in fan_out(
-                result_of, _claimed(store, schedule, missing), workers, ray
-            ):
-                store.keep(fixture.number, result)
-                played = True
-                tell(store.count(), len(schedule))
-            if not played:
+        while missing := sorted(filter(wanted, schedule.keys() - store.played())):
+            began = False
+            for job, outcome in fan_out(outcome_of, jobs(missing), workers, ray):
+                began = True
+                if isinstance(outcome, CalledOff):
+                    silent.setdefault(outcome.agent, outcome.why)
+                else:
+                    store.keep(job.fixture.number, outcome)
+                    tell(store.count(), len(schedule))
+            if not began:
                 time.sleep(_WAIT)
+                tell(store.count(), len(schedule))
     finally:
         store.release()
-    tell(len(schedule), len(schedule))
-
-
-def _claimed(store: Store, schedule: dict[int, Fixture], missing: list[int]) -> Iterator[Fixture]:
-    """Claim fixtures a few at a time, until there is none to be had."""
-    while taken := store.claim(missing, _CLAIM):
-        yield from (schedule[number] for number in taken)
+    tell(store.count(), len(schedule))
+    if silent:
+        who = "; ".join(f"{name}: {why}" for name, why in silent.items())
+        count = len(schedule) - store.count()
+        raise InputError(f"{count} matches are left, run again to play them: {who}")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from itertools import combinations, pairwise
 from typing import Any
 
 from ...envs.errors import InputError, check_int
 from ...envs.poker.tables import TABLES
-from ...envs.seats import parse_seat
 from ...envs.seeds import SEED_BASE, TRAIN_LOW
+from .agents import OTHERS, POKER, Model, read_agents, scripted
 
-POKER = tuple(TABLES)
-OTHERS = ("garble", "grand-exchange")
 SCHEDULES = ("round-robin", "ladder")
 MAX_MATCHES = 10_000
 MAX_SEED = (TRAIN_LOW - SEED_BASE) // MAX_MATCHES - 1
@@ -27,7 +26,8 @@ class Setup:
     ``agents`` are seats' names (see ``envs.seats``); ``tables`` the poker tables, ``garble`` and
     ``grand-exchange``; ``matches`` are played by each pair of agents at a poker table, and by the
     field at the others; ``schedule``: ``round-robin`` pairs everybody with everybody, ``ladder``
-    each with the next one listed.
+    each with the next one listed. ``models`` are the models among the agents, by name; ``version``
+    is that of wager.
     """
 
     agents: tuple[str, ...]
@@ -35,16 +35,29 @@ class Setup:
     matches: int
     seed: int = 0
     schedule: str = "round-robin"
+    models: Mapping[str, Model] = field(default_factory=dict)
+    version: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The setup as JSON types."""
-        return {
-            "agents": list(self.agents),
-            "tables": list(self.tables),
-            "matches": self.matches,
-            "seed": self.seed,
-            "schedule": self.schedule,
-        }
+        value = asdict(self) | {"agents": list(self.agents), "tables": list(self.tables)}
+        for model in value["models"].values():
+            model["tables"] = list(model["tables"])
+        return value
+
+
+def read_setup(kept: Mapping[str, Any]) -> Setup:
+    """The setup that ``to_json`` made ``kept`` of; no model or endpoint is looked at.
+
+    Raises:
+        KeyError, TypeError: if it is not one.
+    """
+    models = {
+        name: Model(one["sha256"], tuple(one["tables"]), one["exploitability"])
+        for name, one in kept["models"].items()
+    }
+    sequences = {name: tuple(kept[name]) for name in ("agents", "tables")}
+    return Setup(**{**kept, **sequences, "models": models})
 
 
 def make_setup(
@@ -54,11 +67,12 @@ def make_setup(
     seed: int = 0,
     schedule: str = "round-robin",
 ) -> Setup:
-    """A checked setup; ``all`` among ``tables`` means the six poker tables.
+    """The checked setup of a new league; ``all`` among ``tables`` means the six poker tables.
 
     Raises:
         InputError: for an unknown agent, table or schedule, a name given twice, fewer than two
-            agents, a number out of range, or a table that fewer agents play than it needs.
+            agents, a number out of range, a table that fewer agents play than it needs, or poker
+            players that no chain of matches joins; and as ``read_agents``.
     """
     chosen = [name for table in tables for name in (POKER if table == "all" else (table,))]
     known = (*POKER, *OTHERS)
@@ -69,21 +83,36 @@ def make_setup(
         for name in names:
             if list(names).count(name) > 1:
                 raise InputError(f"{what} {name!r} is given twice")
+    if not chosen:
+        raise InputError("a league has one table or more; got none")
     if len(agents) < 2:
         raise InputError(f"a league has two agents or more; got {len(agents)}")
     if schedule not in SCHEDULES:
         raise InputError(f"schedule must be one of: {', '.join(SCHEDULES)}; got {schedule!r}")
     check_int("matches", matches, 1, MAX_MATCHES)
     check_int("seed", seed, 0, MAX_SEED)
-    every = sorted({name for table in chosen for name in _scripted(table)})
-    for name in agents:
-        parse_seat(name, every)
-    setup = Setup(tuple(agents), tuple(chosen), matches, seed, schedule)
+    models = read_agents(agents, chosen)
+    setup = Setup(tuple(agents), tuple(chosen), matches, seed, schedule, models, version("wager"))
     for table in chosen:
         least = 1 if table == "grand-exchange" else 2
         if len(players(setup, table)) < least:
             raise InputError(f"fewer than {least} of the agents play {table}")
+    _check_joined(setup)
     return setup
+
+
+def _check_joined(setup: Setup) -> None:
+    """One scale holds those alone who are joined by matches."""
+    meetings = [pair for table in setup.tables if table in POKER for pair in pairs(setup, table)]
+    joined = set(meetings[0]) if meetings else set()
+    for _ in meetings:
+        joined.update(name for pair in meetings if joined.intersection(pair) for name in pair)
+    for pair in meetings:
+        if not joined.intersection(pair):
+            raise InputError(
+                f"no chain of matches joins {meetings[0][0]!r} and {pair[0]!r}, so no scale holds"
+                " both: make two leagues of it"
+            )
 
 
 @dataclass(frozen=True)
@@ -114,9 +143,11 @@ def fixtures(setup: Setup) -> list[Fixture]:
 
 
 def players(setup: Setup, table: str) -> list[str]:
-    """The agents that play a table; models and endpoints are taken to play any."""
-    names = _scripted(table)
-    return [name for name in setup.agents if ":" in name or name in names]
+    """The agents that play a table; endpoints play any."""
+    names = {name for name in setup.agents if name.startswith("llm:")}.union(
+        scripted(table), (name for name, one in setup.models.items() if table in one.tables)
+    )
+    return [name for name in setup.agents if name in names]
 
 
 def pairs(setup: Setup, table: str) -> list[tuple[str, str]]:
@@ -142,18 +173,3 @@ def _lineups(setup: Setup, table: str) -> list[tuple[tuple[str, ...], int]]:
         for pair in pairs(setup, table)
         for k, seed in enumerate(seeds)
     ]
-
-
-def _scripted(table: str) -> tuple[str, ...]:
-    """The scripted policies that play a table."""
-    if table == "grand-exchange":
-        from ...envs.grand_exchange.policies import POLICIES as TRADERS
-
-        return tuple(TRADERS)
-    if table == "garble":
-        from ...envs.garble.policies import POLICIES as SPEAKERS
-
-        return tuple(SPEAKERS)
-    from ...envs.poker.policies import POLICIES as PLAYERS
-
-    return tuple(name for name, one in PLAYERS.items() if table in one.tables)
