@@ -10,7 +10,7 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test lint docs notebooks bench clean
+.PHONY: install demo test lint docs notebooks bench dist extras clean
 
 install: $(STAMP)
 
@@ -46,5 +46,23 @@ bench: install
 	$(BIN)/wager bench garble
 	$(BIN)/wager bench poker
 
+# A wheel, and a look at whether it and its dependencies stand in a fresh environment.
+dist: install
+	rm -rf build dist
+	$(BIN)/python -m build -q .
+	$(PYTHON) -m venv build/venv
+	build/venv/bin/python -m pip install --quiet dist/*.whl
+	build/venv/bin/python -m pip check
+	cd build && venv/bin/wager --version && venv/bin/wager probe grand-exchange
+
+# Every extra has releases to install on every Python that the package names.
+extras: install
+	mkdir -p build
+	for python in 3.11 3.12 3.13 3.14; do for extra in all video trl; do \
+		$(BIN)/uv pip compile -q pyproject.toml --extra $$extra -c constraints.txt --python-version $$python \
+			--only-binary :all: --no-binary rlcard -o build/extra.txt || exit 1; \
+		echo "$$python $$extra: $$(grep -c == build/extra.txt) packages"; \
+	done; done
+
 clean:
-	rm -rf build $(VENV) .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist $(VENV) .mypy_cache .pytest_cache .ruff_cache

@@ -32,14 +32,27 @@ def _package(folder: Path) -> str:
     return "wager." + ".".join(folder.relative_to(ROOT).parts)
 
 
+def _folder(package: str) -> Path:
+    return ROOT.joinpath(*package.split(".")[1:])
+
+
 def test_every_folder_on_disk_is_packaged() -> None:
-    folders = {_package(path.parent) for path in _modules() if path.name == "__init__.py"}
-    assert set(SETUPTOOLS["packages"]) == folders
+    found = [path for layer in LAYERS for path in (ROOT / layer).rglob("*.*")]
+    files = [path for path in found if "__pycache__" not in path.parts]
+    folders = {_package(path.parent) for path in files}
+    assert set(SETUPTOOLS["packages"]) == folders  # those of data alone, too
     for folder in PLUGINS.iterdir():
         if (folder / "__init__.py").exists():
             assert SETUPTOOLS["package-dir"][_package(folder)] == str(folder.relative_to(ROOT))
     for path in _modules():
         assert (path.parent / "__init__.py").exists(), path
+    data = {
+        path
+        for package, patterns in SETUPTOOLS["package-data"].items()
+        for pattern in patterns
+        for path in _folder(package).glob(pattern)
+    }
+    assert {path for path in files if path.suffix != ".py"} == data
 
 
 def test_imports_run_one_way() -> None:
