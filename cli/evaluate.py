@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 GAMES = ("garble", "grand-exchange", "poker")
-MOST_SEEDS = 100_000
+SEEDS, MOST_SEEDS = 1_000, 100_000
 
 
 def evaluate(
@@ -16,7 +16,10 @@ def evaluate(
     policy: Annotated[
         str, typer.Option(help="NAME, sb3:PATH or (poker) the path of a policy.npz.")
     ],
-    seeds: Annotated[int, typer.Option(help=f"How many, 2..{MOST_SEEDS}.")] = 1_000,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help=f"How many, 2..{MOST_SEEDS} (default {SEEDS}).", show_default=False),
+    ] = None,
     others: Annotated[
         str | None,
         typer.Option(help="Who holds the other chairs. garble: quoter; hold'em: house."),
@@ -37,7 +40,7 @@ def evaluate(
 
     if game not in GAMES:
         raise InputError(f"game must be one of: {', '.join(GAMES)}; got {game!r}")
-    check_int("seeds", seeds, 2, MOST_SEEDS)
+    count = check_int("seeds", SEEDS if seeds is None else seeds, 2, MOST_SEEDS)
     if others is not None and game == "grand-exchange":
         raise InputError(f"--others goes with garble and poker; {game} has one seat")
     if table is not None and game != "poker":
@@ -52,20 +55,20 @@ def evaluate(
     from ..training.evaluation import evaluate as graded
     from ..training.results import report, show
 
-    task, comparison = graded(game, policy, seeds, others, workers, ray)
+    task, comparison = graded(game, policy, count, others, workers, ray)
     if json is not None:
-        config = {"policy": policy, "seeds": seeds}
+        config: dict[str, Any] = {"policy": policy, "seeds": count}
         if others is not None:
             config["others"] = others
         write_json(json, report("evaluate", game, config, task.seeds, comparison))
     among = "" if others is None else f" among four of {others}"
-    show(Console(), f"{game}: {seeds:,} {task.seeds['split']} seeds{among}", comparison)
+    show(Console(), f"{game}: {count:,} {task.seeds['split']} seeds{among}", comparison)
 
 
 def _evaluate_poker(
     policy: str,
     table: str,
-    seeds: int,
+    seeds: int | None,
     others: str | None,
     json: Path | None,
     workers: int,
@@ -95,7 +98,10 @@ def _evaluate_poker(
     if table in EXACT and others is not None:
         raise InputError(f"--others: at {table} a policy is graded against its best response")
     config: dict[str, Any] = {"policy": policy, "table": table}
+    count = SEEDS if seeds is None else seeds
     if table in EXACT:
+        if seeds is not None:
+            raise InputError(f"--seeds: at {table} a policy is graded exactly, without a seed")
         if workers != 1 or ray is not None:
             raise InputError(f"--workers and --ray: at {table} there is nothing to play")
         players: dict[str, Player] = {name: POLICIES[name] for name in yardsticks(table)}
@@ -104,9 +110,9 @@ def _evaluate_poker(
         comparison = exact_grades(table, policy, players)
     else:
         rest = others or OTHERS
-        config |= {"seeds": seeds, "others": rest}
+        config |= {"seeds": count, "others": rest}
         beside = yardsticks(table)
-        comparison = evaluate_poker(table, policy, beside, seeds, rest, workers, ray)
+        comparison = evaluate_poker(table, policy, beside, count, rest, workers, ray)
     if json is not None:
-        write_json(json, report("evaluate", "poker", config, seeds_of(table, seeds), comparison))
+        write_json(json, report("evaluate", "poker", config, seeds_of(table, count), comparison))
     show(Console(), title_of(table, comparison.of(policy).n, others or OTHERS), comparison)

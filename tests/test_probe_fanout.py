@@ -109,6 +109,8 @@ def test_poker_is_evaluated_as_in_training() -> None:
         (["probe", "--reference", "m:p", "--env", "m:e", "--ray"], "go with a game"),
         (["evaluate", "garble", "--policy", "shark", "--workers", "0"], "workers must be 1..1024"),
         (["evaluate", "poker", "--policy", "rock", "--workers", "2"], "nothing to play"),
+        (["evaluate", "poker", "--policy", "rock", "--seeds", "9"], "at kuhn a policy is graded"),
+        (["evaluate", "poker", "--policy", "rock", "--seeds", "1"], "seeds must be 2..100000"),
     ],
 )
 def test_bad_numbers_and_clusters(
