@@ -19,12 +19,16 @@ release = version = installed("wager")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
-nitpicky = False
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:class", r"(collections|numpy)\..+"),
+    ("py:exc", "ResetNeeded"),
+]  # others'
 
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True}
+autodoc_preserve_defaults = True
 
 html_theme = "furo"
 html_title = f"wager {release}"
@@ -42,6 +46,23 @@ class Bench(SphinxDirective):
         return self.parse_text_to_nodes(tables.page(name))
 
 
+def keep_whole(
+    app: Sphinx, what: str, name: str, item: object, options: object, lines: list[str]
+) -> None:
+    """Napoleon takes the first line of an attribute for "type: text"; an empty word prevents it."""
+    if what in ("attribute", "data", "property"):
+        lines.insert(0, r"\ ")
+
+
+def leave_out(
+    app: Sphinx, what: str, name: str, item: object, skip: bool, options: object
+) -> bool | None:
+    """A named tuple's fields stand in its docstring, not as "Alias for field number 0"."""
+    return (getattr(item, "__doc__", None) or "").startswith("Alias for field number") or None
+
+
 def setup(app: Sphinx) -> None:
     """Sphinx calls this."""
     app.add_directive("bench", Bench)
+    app.connect("autodoc-process-docstring", keep_whole, priority=400)
+    app.connect("autodoc-skip-member", leave_out)

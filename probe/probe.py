@@ -51,7 +51,7 @@ _CELLS = 2_000_000  # resampled values held in memory at once
 class Verdict:
     """One line of a gate.
 
-    ``value`` is the measured figure and ``low``..``high`` its 95% interval, None where there is
+    ``value`` is the measured figure and ``low`` to ``high`` its 95% interval, None where there is
     none (or where a figure is not finite); ``n`` is the number of seeds or cases behind it;
     ``passed`` is what ``comparison`` says of them and ``threshold``. ``detail`` is one line for a
     reader, empty when there is nothing to add. True in a boolean context when passed, so
