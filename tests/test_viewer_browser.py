@@ -223,6 +223,10 @@ def test_keys_buttons_scrubber_and_link(show: Any) -> None:
     assert shown.at() == shown.last
     shown.run("document.querySelector('.skip').click()")  # no moment: nothing moves
     assert shown.at() == shown.last
+    shown.page.click("#keys")
+    assert "a confirm" in shown.text("#help")
+    keyboard.press("Escape")
+    assert shown.page.is_hidden("#help")
     shown.page.select_option("#speed", "20")
     shown.page.click("#play")
     assert shown.page.get_attribute("#caption", "aria-live") == "off"

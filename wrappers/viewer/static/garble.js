@@ -107,7 +107,8 @@ game = {
     stage.append(
       box("results"),
       el("div", { class: "split three" },
-        el("section", { "aria-label": "Interference" }, el("h2", {}, "Interference ", this.sky), this.weather.node),
+        el("section", { "aria-label": "Interference" }, el("h2", {}, "Interference ", this.sky), this.weather.node,
+          el("p", { class: "legend" }, "dashes: the published forecast; a bolt: a burst")),
         panel("Scores", this.scores.node),
         panel("Prices", this.prices.node)),
       el("div", { class: "split", style: "--left: 2fr" },

@@ -23,19 +23,20 @@ function columns(widths, room) {
 
 // SAID over HEARD, in as many rows of columns as the width takes.
 function saidOverHeard(line, room) {
-  const widths = line.said.map((word, k) => 2 + Math.max(word.length, ...line.heard.map(([, words]) => [...words[k]].length)));
-  const margin = 8 + Math.max(0, ...line.heard.map(([to]) => story.aliases[to].length));
+  const bare = line.said.map((word, k) => Math.max(word.length, ...line.heard.map(([, words]) => words[k].length)));
+  const margin = 10 + Math.max(0, ...line.heard.map(([to]) => story.aliases[to].length)); // and a tick
+  const gap = bare.reduce((sum, width) => sum + width + 2, margin) > room ? 1 : 2;
+  const widths = bare.map((width) => width + gap);
+  const clean = (words) => words.every((word, k) => word === line.said[k]);
   return columns(widths, Math.max(12, room - margin)).map(([first, end]) =>
-    el("table", { class: "words" },
+    el("table", { class: "words", style: `--gap: ${gap}ch` },
       el("caption", { class: "unseen" }, `What ${story.aliases[line.sender]} said and who heard what`),
       el("tbody", {},
         el("tr", { class: "said" }, el("th", { scope: "row" }, "SAID"), ...line.said.slice(first, end).map((word) => el("td", {}, word))),
-        ...line.heard.map(([to, words]) => {
-          const garbled = words.slice(first, end).some((word, k) => word !== line.said[first + k]);
-          return el("tr", {}, el("th", { scope: "row" }, "HEARD ", story.aliases[to]),
+        ...line.heard.map(([to, words]) =>
+          el("tr", {}, el("th", { scope: "row" }, "HEARD ", story.aliases[to]),
             ...words.slice(first, end).map((word, k) => heardWord(word, line.said[first + k])),
-            el("td", { class: "tick" }, garbled ? "" : "\u2713", unseen(garbled ? "garbled" : "clean")));
-        }))));
+            end === words.length && clean(words) ? el("td", { class: "tick" }, "\u2713", unseen("as said")) : null)))));
 }
 
 // Whether a seat did anything that is worth a card.

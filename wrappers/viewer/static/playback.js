@@ -64,17 +64,18 @@ function offerTheme() {
 }
 
 function markBeats() {
+  const unit = 1000 / Math.max(1, part("beats").clientWidth); // a pixel
   const marks = story.frames.flatMap((frame, k) => {
     if (!frame.beat) return [];
     const paint = { misheard: "var(--wrong)", void: "var(--warn)" }[frame.beat] || "var(--good)";
-    return [svg("rect", { x: (k * 1000) / Math.max(1, last) - 1, y: 0, width: 2, height: 6, fill: paint })];
+    return [svg("rect", { x: (k * 1000) / Math.max(1, last) - unit, y: 0, width: 2 * unit, height: 6, fill: paint })];
   });
   part("beats").replaceChildren(...marks);
 }
 
 function redraw() {
   for (const each of charts) each.draw();
-  if (game.fit) game.fit();
+  markBeats();
   playback.show(playback.at);
 }
 
@@ -122,7 +123,6 @@ window.addEventListener("DOMContentLoaded", () => {
   });
   window.addEventListener("hashchange", () => linked() !== null && playback.show(linked()));
   offerTheme();
-  markBeats();
   game.build(part("stage"));
   playback.at = linked() ?? 0;
   redraw();
