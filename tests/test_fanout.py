@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +76,22 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     jobs = [(number, str(tmp_path / "flag")) for number in range(12)]
     done = list(fan_out(die_once, jobs, 2))
     assert sorted(result for _, result in done) == list(range(12))
+
+
+def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+    """A pipe that they all hold is at its end once the last of them is gone."""
+    script = tmp_path / "runner.py"
+    script.write_text(
+        "import os, signal\n"
+        "from math import sqrt\n"
+        "from wager.training.fanout import fan_out\n"
+        "if __name__ == '__main__':\n"
+        "    for _ in fan_out(sqrt, range(100), 2):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    runner = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE)
+    assert runner.wait(60) == -signal.SIGKILL
+    runner.communicate(timeout=60)
 
 
 def test_a_job_that_kills_its_workers_is_named() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import socket
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -73,7 +74,7 @@ def _over_processes(
     while True:
         waiting = chain(again, source)
         running: dict[Future[Result], Job] = {}
-        pool = ProcessPoolExecutor(workers, mp_context=context)
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
         try:
             while True:
                 while len(running) < _AHEAD * workers:
@@ -98,6 +99,18 @@ def _over_processes(
                 raise LostWorkerError(f"lost workers {ATTEMPTS} times at {again[0]!r}") from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """In a worker: end when the parent is killed, whose queues would never tell of it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _knock(address: str) -> None:
