@@ -65,7 +65,7 @@ def commands(page: Path) -> list[list[str]]:
         for line in block.replace("\\\n", " ").splitlines():
             if not re.match(r"(\w+=\S* )*(\S*/)?wager ", line):
                 continue
-            words = shlex.split(line, comments=True)
+            words = shlex.split(line.removesuffix("&"), comments=True)
             while words and "=" in words[0] and not words[0].startswith("-"):
                 words.pop(0)  # VARIABLE=value
             found.append(_with_addresses(words[1:]))
