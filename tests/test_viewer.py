@@ -18,6 +18,7 @@ from wager.cli.main import main
 from wager.cli.view import make_server
 from wager.envs import poker_v0
 from wager.envs.errors import InputError
+from wager.envs.files import digest
 from wager.envs.garble import replay as garble
 from wager.envs.garble.env import ParallelGarble
 from wager.envs.garble.policies import POLICIES as GARBLE
@@ -116,6 +117,8 @@ def test_every_garble_frame_is_what_the_events_say(seed: int) -> None:
         kind = "misheard" if misheard else "settled" if settled else "void" if voids else ""
         assert frame["beat"] == kind
     assert any(row["misheard"] for row in told["tape"])
+    # opened on t, a ticket can be confirmed on t + 1 and t + 2
+    assert all(ticket["expires"] == ticket["turn"] + 3 for ticket in told["tickets"])
 
 
 def test_what_was_written_is_told_where_the_words_hide_it() -> None:
@@ -264,7 +267,7 @@ def test_bad_input_is_one_line(
     edited["results"]["cash"][0] += 1
     (tmp_path / "edited.json").write_text(json.dumps(edited))
     newer = {**replays["garble"], "version": "v9"}
-    newer["digest"] = garble.envelope.digest(newer)
+    newer["digest"] = digest(newer)
     (tmp_path / "newer.json").write_text(json.dumps(newer))
     (tmp_path / "foreign.json").write_text("[1, 2]")
     (tmp_path / "cut.json").write_text(json.dumps(replays["garble"])[:3000])

@@ -132,7 +132,9 @@ class Shown:
         return str(self.page.inner_text(selector)).replace("\u2212", "-")
 
     def texts(self, selector: str) -> list[str]:
-        found = self.page.locator(selector).all_inner_texts()
+        found = self.page.locator(selector)
+        svg = selector.endswith(".name")
+        found = found.all_text_contents() if svg else found.all_inner_texts()
         return [text.replace("\u2212", "-") for text in found]
 
 
@@ -245,6 +247,8 @@ def test_every_garble_seat_is_shown_as_it_stands(
     for turn, close in enumerate(closes):
         shown.run(f"playback.show({turn + 1})")
         assert shown.texts(".seat .score b") == [f"{score:.3f}" for score in close["score"]]
+        ends = [f"{shown.run('story.aliases')[k]} {s:.2f}" for k, s in enumerate(close["score"])]
+        assert set(ends) <= set(shown.texts(".plot .name"))
         cards = shown.texts(".seat")
         for card, cash, airtime in zip(cards, close["cash"], close["airtime"], strict=True):
             assert f"cash {cash}" in card
@@ -289,6 +293,12 @@ def test_every_poker_moment_is_shown_as_it_stands(
             assert f"seat_{event['seat']} {words}" in shown.text(".log li[aria-current]")
             assert f"seat_{event['seat']} {words}" in shown.text("#caption")
     assert k == shown.last
+    nets = [
+        f"seat_{seat} {net:+,}" for seat, net in enumerate(replays["holdem-6max"]["results"]["net"])
+    ]
+    chart = shown.page.get_attribute(".plot svg", "aria-label").replace("\u2212", "-")
+    assert all(net in chart for net in nets)
+    assert sorted(shown.texts(".plot .name")) == sorted(nets)
     assert shown.page.locator(".deal-of").count() == 2
 
 
