@@ -243,7 +243,7 @@ def test_every_garble_seat_is_shown_as_it_stands(
 ) -> None:
     shown = show("garble")
     closes = [event for event in replays["garble"]["events"] if event["event"] == "close"]
-    heard = marked = 0
+    heard = marked = misheard = 0
     for turn, close in enumerate(closes):
         shown.run(f"playback.show({turn + 1})")
         assert shown.texts(".seat .score b") == [f"{score:.3f}" for score in close["score"]]
@@ -268,8 +268,10 @@ def test_every_garble_seat_is_shown_as_it_stands(
         for line in shown.run(f"story.frames[{turn + 1}].lines"):
             for _, words in line["heard"]:
                 heard += sum(word != said for word, said in zip(words, line["said"], strict=True))
+        misheard += shown.page.locator(".tickets .stamp.misheard").count()
         marked += shown.page.locator(".air td.swapped, .air td.missing").count()
     assert heard == marked > 50
+    assert misheard == sum(replays["garble"]["results"]["misheard"]) // 2 > 0
 
 
 def test_every_poker_moment_is_shown_as_it_stands(

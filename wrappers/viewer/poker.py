@@ -31,12 +31,20 @@ def story(replay: Replay) -> dict[str, Any]:
     results, config = replay["results"], replay["config"]
     blinds = "blinds {}/{}".format(*results["blinds"])
     price = f"ante {results['ante']}" if results["ante"] else blinds
-    kind = "chip race" if results["stacks"] else "duplicate pairs" if config["pairs"] else "hands"
+    hands_played = f"{results['hands_played']}"
+    if results["hands_played"] < results["hands"]:
+        hands_played += f" of {results['hands']}"
+    kind = (
+        "chip race"
+        if results["stacks"]
+        else "duplicate pairs"
+        if config["pairs"]
+        else "each for itself"
+    )
     return {
         "game": "poker",
         "title": f"Poker, {results['table']}, seed {replay['seed']}",
-        "subtitle": f"{results['hands_played']} hands ({kind}), stacks of "
-        f"{results['starting_stack']}, {price}",
+        "subtitle": f"{hands_played} hands ({kind}), stacks of {results['starting_stack']}, {price}",
         "policies": replay["seats"],
         "frames": frames,
         "hands": hands,

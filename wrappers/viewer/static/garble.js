@@ -28,7 +28,10 @@ function scores() {
 // What is to be known of a ticket on a turn, or null if it is not there.
 function standing(ticket, turn) {
   if (ticket.turn > turn || turn >= ticket.expires) return null;
-  if (ticket.settled === turn) return ["settled", "settled"];
+  if (ticket.settled === turn) {
+    const row = story.tape.find((deal) => deal.ticket === ticket.number);
+    return row.misheard ? ["misheard", "misheard"] : ["settled", "settled"];
+  }
   if (ticket.settled !== null && ticket.settled < turn) return null;
   const mark = ticket.turn === turn ? ", new" : turn === ticket.expires - 1 ? ", now" : "";
   return ["", `turn ${ticket.expires}${mark}`];
