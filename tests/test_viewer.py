@@ -185,11 +185,13 @@ def test_a_poker_frame_says_why_a_match_ends() -> None:
     env.reset(seed=5)
     recorder = poker.Recorder(env)
     recorder.step(1, say="hello", by="fallback")
+    recorder.stop("budget")
     recorder.void("deadline")
     told = story(recorder.replay(["house"] * 2))
     assert [frame.get("note") for frame in told["frames"]] == [
         None,
         None,
+        "no hand begins after this one (budget)",
         "the hand is void and refunded (deadline)",
     ]
     assert told["hands"][0]["net"] is None

@@ -31,9 +31,9 @@ def story(replay: Replay) -> dict[str, Any]:
     results, config = replay["results"], replay["config"]
     blinds = "blinds {}/{}".format(*results["blinds"])
     price = f"ante {results['ante']}" if results["ante"] else blinds
-    hands_played = f"{results['hands_played']}"
+    played = f"{results['hands_played']}"
     if results["hands_played"] < results["hands"]:
-        hands_played += f" of {results['hands']}"
+        played += f" of {results['hands']}"
     kind = (
         "chip race"
         if results["stacks"]
@@ -44,7 +44,7 @@ def story(replay: Replay) -> dict[str, Any]:
     return {
         "game": "poker",
         "title": f"Poker, {results['table']}, seed {replay['seed']}",
-        "subtitle": f"{hands_played} hands ({kind}), stacks of {results['starting_stack']}, {price}",
+        "subtitle": f"{played} hands ({kind}), stacks of {results['starting_stack']}, {price}",
         "policies": replay["seats"],
         "frames": frames,
         "hands": hands,
