@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,18 @@ class TestFixtures:
     def test_a_ladder_pairs_neighbours(self) -> None:
         made = fixtures(small(schedule="ladder", matches=1))
         assert [set(f.seats) for f in made] == [set(SMALL[k : k + 2]) for k in range(3)]
+
+    @pytest.mark.parametrize("size", [2, 4, 5, 6, 9])
+    def test_garble_shares_out_its_chairs(self, size: int) -> None:
+        field = [f"llm:{k}@http://127.0.0.1:1/v1" for k in range(size)]
+        seated = [one.seats for one in fixtures(make_setup(field, ["garble"], 180))]
+        chairs = Counter(name for seats in seated for name in seats)
+        assert sorted(chairs) == field
+        assert max(chairs.values()) - min(chairs.values()) <= 1
+        most = max(count for seats in seated for count in Counter(seats).values())
+        assert most == -(-5 // size)  # nobody sits twice while there are enough
+        beside = {(seats[k], seats[(k + 1) % 5]) for seats in seated for k in range(5)}
+        assert len(beside - {(name, name) for name in field}) == size * (size - 1)
 
     def test_garble_and_the_exchange_are_played_by_the_field(self) -> None:
         agents = ("random", "shark", "quoter", "broker", "plain", "everything")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from itertools import combinations, pairwise
 from typing import Any
 
+import numpy as np
+
 from ...envs.errors import InputError, check_int
 from ...envs.poker.tables import TABLES
+from ...envs.rng import draw, mix
 from ...envs.seeds import SEED_BASE, TRAIN_LOW
 from .agents import OTHERS, POKER, Model, read_agents, scripted
 
@@ -132,8 +135,8 @@ def fixtures(setup: Setup) -> list[Fixture]:
     """All matches of a league, numbered from 0.
 
     Match ``k`` of every pair at a table has one seed, so agents are compared on the same deals. Two
-    agents fill a six-seat table alternately, and change places from match to match; at Garble the
-    field moves on by one chair a match, and agents beyond five take turns.
+    agents fill a six-seat table alternately, and change places from match to match; at Garble those
+    sit down who have had the fewest chairs, in an order that the match's seed draws.
     """
     made: list[Fixture] = []
     for table in setup.tables:
@@ -164,12 +167,24 @@ def _lineups(setup: Setup, table: str) -> list[tuple[tuple[str, ...], int]]:
         tasks = range(setup.seed * setup.matches, (setup.seed + 1) * setup.matches)
         return [((name,), task) for name in field for task in tasks]
     if table == "garble":
-        return [
-            (tuple(field[(k + seat) % len(field)] for seat in range(GARBLE_SEATS)), seed)
-            for k, seed in enumerate(seeds)
-        ]
+        return list(_seatings(field, seeds))
     return [
         (tuple(pair[(seat + k) % 2] for seat in range(TABLES[table].seats)), seed)
         for pair in pairs(setup, table)
         for k, seed in enumerate(seeds)
     ]
+
+
+def _seatings(field: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Matches of Garble: chairs are shared out evenly, who sits beside whom is left to chance."""
+    chairs = dict.fromkeys(field, 0)
+    for seed in seeds:
+        key = np.uint64(mix(seed, 0))
+        lots = {name: draw(key, 0, k) for k, name in enumerate(field)}
+        seats: list[str] = []
+        for _ in range(GARBLE_SEATS):
+            name = min(field, key=lambda one: (seats.count(one), chairs[one], lots[one]))
+            seats.append(name)
+            chairs[name] += 1
+        places = sorted(range(GARBLE_SEATS), key=lambda place: draw(key, 1, place))
+        yield tuple(seats[place] for place in places), seed
