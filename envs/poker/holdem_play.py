@@ -34,7 +34,7 @@ _DRAWS = 2  # uniform draws a decision
 def chen(first: int, second: int) -> int:
     """The Chen formula's score of two hole cards, in half points, rounded up to whole ones.
 
-    Bill Chen's formula, as printed in Hellmuth, Krieger, "Hold'em Excellence" (2000): the high
+    Bill Chen's formula, as printed in Krieger, "Hold'em Excellence" (2000): the high
     card's points, pairs doubled, 2 for suited, less for gaps, 1 for small connectors.
     """
     high, low = max(first >> 2, second >> 2), min(first >> 2, second >> 2)
