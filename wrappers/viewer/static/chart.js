@@ -5,9 +5,10 @@ const charts = [];
 
 // What a chart is made of; all but the first three may be left out.
 //   label: what it shows, for who hears it; length: points of the axis;
-//   lines: [{values, color, dash, name, thin, step}], null where there is none; `name` stands at
-//     the line's end as it moves, `text(k)` in its stead says more;
-//   height; low, high: the range; ticks: [[value, text]]; steps: [[k, text]] on the axis, or `first`: what its first point is called;
+//   lines: [{values, color, dash, thin, step, known, name, text}], null where there is no value; `name` stands at
+//     the line's end as it moves, `text(k)` in its stead says more; `known`: all of it is there from the start;
+//   height; low, high: the range; ticks: [[value, text]];
+//   steps: [[k, text]] on the axis, or `first`: what its first point is called;
 //   left: the margin for what `ticks` do not name;
 //   slots: whether a point is the middle of a slot, as bars need; base, head: room under the lines and over them;
 //   under(scale), over(scale): elements below the lines and above, uncovered with them;

@@ -78,11 +78,6 @@ function direction(value) {
   return value > 0 ? "up" : value < 0 ? "down" : "";
 }
 
-function clipped(text, length) {
-  const runes = [...text.slice(0, 2 * length + 2)];
-  return runes.length > length ? `${runes.slice(0, length - 1).join("")}\u2026` : text;
-}
-
 function sentence(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
