@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -55,7 +56,7 @@ class Store:
                 self._db.execute("PRAGMA synchronous = FULL")
                 with self._writing():
                     self.setup = self._open(setup)
-                self._db.execute("PRAGMA journal_mode = WAL")
+                self._log_ahead()
             except BaseException:
                 self._db.close()
                 raise
@@ -84,6 +85,18 @@ class Store:
             return read_setup(json.loads(content))
         except (ValueError, KeyError, TypeError):
             raise InputError(f"{self.path} is damaged: its setup cannot be read") from None
+
+    def _log_ahead(self) -> None:
+        """Switch to WAL. For another runner's write SQLite itself does not wait here."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Give back what is claimed, and close the file; it stays whole without."""
