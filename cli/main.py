@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import typer
@@ -109,12 +110,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_addresses(words: Sequence[str]) -> list[str]:
-    """A bare ``--ray`` looks for its cluster; Typer knows no option whose value may be left out."""
-    following = [*words[1:], "-"]
-    return [
+    """A bare ``--ray`` looks for its cluster; Typer knows no option whose value may be left out.
+
+    Behind ``--`` no word is an option.
+    """
+    end = [*words, "--"].index("--")
+    options = [
         "--ray=auto" if word == "--ray" and then.startswith("-") else word
-        for word, then in zip(words, following, strict=False)
+        for word, then in pairwise([*words[:end], "--"])
     ]
+    return [*options, *words[end:]]
 
 
 def _users_mistake(error: Exception) -> str | None:

@@ -169,6 +169,11 @@ def test_a_users_mistake_is_one_line_and_exit_2(
     assert after == before
 
 
+def test_behind_two_dashes_ray_is_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", "--", "--ray"]) == 2
+    assert "cannot read --ray:" in capsys.readouterr().err
+
+
 def test_a_bug_keeps_its_traceback(toy: str, tmp_path: Path) -> None:
     arguments = ["probe", "--env", f"{toy}:Toy", "--reference", f"{toy}:buggy", "--json", "r.json"]
     done = run(*arguments, cwd=tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -131,13 +132,28 @@ class TestRay:
 
     def test_no_cluster_is_one_line(self) -> None:
         pytest.importorskip("ray")
-        for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999999"):
+        for address in ("127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999999", "a..b:1"):
             with pytest.raises(InputError, match=f"no Ray cluster at '{address}'"):
                 list(fan_out(square, [1], ray=address))
 
+    def test_an_ipv6_address_stands_in_brackets(self) -> None:
+        pytest.importorskip("ray")
+        called: list[object] = []
+
+        def refuse(place: object, timeout: float) -> None:
+            called.append(place)
+            raise OSError("refused")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(socket, "create_connection", refuse)
+            for address in ("[::1]:6379", "ray://[::1]:6379"):
+                with pytest.raises(InputError, match="refused"):
+                    list(fan_out(square, [1], ray=address))
+        assert called == [("::1", 6379)] * 2
+
     def test_an_address_is_read_before_it_is_called(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("ray")
-        for address in ("", "all", "localhost", ":6379", "host:port"):
+        for address in ("", "all", "localhost", ":6379", "host:port", "host:\u00b2"):
             with pytest.raises(InputError, match="is HOST:PORT, auto or local; got"):
                 list(fan_out(square, [1], ray=address))
         monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")

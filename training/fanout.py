@@ -116,15 +116,21 @@ def _end_with_parent() -> None:
 def _knock(address: str) -> None:
     """See that somebody listens at the cluster's address: Ray itself would try for many minutes."""
     if address == "auto":
-        address = os.environ.get("RAY_ADDRESS", "local")
+        address = os.environ.get("RAY_ADDRESS") or "local"
     if address in ("auto", "local"):
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isdecimal():
         raise InputError(f"a Ray cluster is HOST:PORT, auto or local; got {address!r}")
+    if host[0] + host[-1] == "[]":  # around an IPv6 address
+        host = host[1:-1]
     try:
         socket.create_connection((host, int(port)), timeout=_KNOCK).close()
-    except (OSError, OverflowError) as error:
+    except (
+        OSError,
+        OverflowError,
+        UnicodeError,
+    ) as error:  # the last for what is no name of a host
         raise InputError(f"no Ray cluster at {address!r}: {error}") from None
 
 
