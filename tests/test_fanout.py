@@ -41,6 +41,10 @@ def die(job: int) -> int:
     return job
 
 
+def read(job: str) -> str:
+    return Path(job).read_text()
+
+
 def slow(job: int) -> int:
     time.sleep(0.2)
     return job + 1
@@ -108,7 +112,9 @@ def test_bad_numbers() -> None:
 class TestRay:
     """A cluster of several node processes on this machine."""
 
-    def test_a_lost_node_changes_nothing(self) -> None:
+    def test_a_lost_node_changes_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         ray = pytest.importorskip("ray")
         from ray.cluster_utils import Cluster
 
@@ -126,6 +132,9 @@ class TestRay:
             assert sorted(done) == [(job, job + 1) for job in range(40)]
             with pytest.raises(ValueError, match=r"^job 0$"):  # and not the cluster's account
                 list(fan_out(fail, [0], ray="auto"))
+            (tmp_path / "note").write_text("here")
+            monkeypatch.chdir(tmp_path)  # a path is that of the caller's folder
+            assert list(fan_out(read, ["note"], ray="auto")) == [("note", "here")]
         finally:
             ray.shutdown()
             cluster.shutdown()

@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ..envs.errors import InputError, check_int, require
@@ -159,8 +160,16 @@ def _over_ray(
             )
         except Exception as error:  # what it raises depends on how it failed
             raise InputError(f"no Ray cluster at {address!r}: {_why(error)}") from None
+    folder = Path.cwd()
+
+    def there(job: Job) -> Result:
+        """In the caller's folder: a worker begins in another, where a path is another file."""
+        with suppress(OSError):
+            os.chdir(folder)
+        return function(job)
+
     try:
-        remote = ray.remote(max_retries=ATTEMPTS - 1)(function)
+        remote = ray.remote(max_retries=ATTEMPTS - 1)(there)
         most = _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         waiting = iter(jobs)
         running: dict[Any, Job] = {}
