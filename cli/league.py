@@ -69,7 +69,11 @@ def league(
     if action not in ACTIONS:
         raise InputError(f"league takes one of: {', '.join(ACTIONS)}; got {action!r}")
     if (agent is not None) != (action == "show"):
-        raise InputError("league show takes one agent" if agent is None else f"what is {agent!r}?")
+        raise InputError(
+            "league show takes one agent"
+            if agent is None
+            else f"league {action} takes no agent; got {agent!r}"
+        )
     check_outputs([json])
     setup: Setup | None = None
     of_league = {"--agents": agents, "--tables": tables, "--matches": matches}

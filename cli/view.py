@@ -52,10 +52,11 @@ def _write(path: Path, out: Path | None) -> Iterator[Path]:
     from ..wrappers.viewer import load, page
 
     if not path.is_dir():
+        text = page(load(path))
         target = path.with_suffix(".html") if out is None else out
         if target == path:
             raise InputError(f"--out must not be the replay itself; got {target}")
-        write_text(target, page(load(path)))
+        write_text(target, text)
         yield target
         return
     folder = path if out is None else out

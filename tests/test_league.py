@@ -376,6 +376,7 @@ class TestCommand:
             (["league", "run", "--db", absent], "say who plays with --agents"),
             (["league", "show", "--db", str(played)], "league show takes one agent"),
             (["league", "show", "equity", "--db", str(played)], "no agent 'equity'"),
+            (["league", "table", "rock", "--db", str(played)], "takes no agent; got 'rock'"),
             (["league", "table", "--matches", "3", "--db", str(played)], "goes with league run"),
             (["league", "run", "--matches", "3", "--db", str(played)], "give --agents too"),
             (["league", "run", "--agents", "a,b", "--db", absent], "no such policy"),

@@ -273,6 +273,7 @@ def test_bad_input_is_one_line(
     (tmp_path / "newer.json").write_text(json.dumps(newer))
     (tmp_path / "foreign.json").write_text("[1, 2]")
     (tmp_path / "cut.json").write_text(json.dumps(replays["garble"])[:3000])
+    (tmp_path / "page.htm").write_text("<p>")
     (tmp_path / "bytes.json").write_bytes(b"\xab\x00\xff")
     (tmp_path / "empty").mkdir()
     (tmp_path / "good").mkdir()
@@ -286,6 +287,7 @@ def test_bad_input_is_one_line(
         (["foreign.json"], "must be an object"),
         (["cut.json"], "is not JSON"),
         (["bytes.json"], "is not JSON"),
+        (["page.htm", "--out", str(tmp_path / "page.htm")], "is not JSON"),
         (["absent.json"], "cannot read"),
         (["empty"], "has no replay"),
         (["good", "--out", str(tmp_path / "foreign.json")], "cannot make the folder"),

@@ -127,11 +127,9 @@ def _knock(address: str) -> None:
         host = host[1:-1]
     try:
         socket.create_connection((host, int(port)), timeout=_KNOCK).close()
-    except (
-        OSError,
-        OverflowError,
-        UnicodeError,
-    ) as error:  # the last for what is no name of a host
+    except UnicodeError:
+        raise InputError(f"no Ray cluster at {address!r}: {host!r} is no host's name") from None
+    except (OSError, OverflowError) as error:
         raise InputError(f"no Ray cluster at {address!r}: {error}") from None
 
 
