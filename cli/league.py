@@ -75,6 +75,8 @@ def league(
             else f"league {action} takes no agent; got {agent!r}"
         )
     check_outputs([json])
+    if json is not None and json.resolve() == db.resolve():
+        raise InputError(f"--json must not be the league's file itself; got {json}")
     setup: Setup | None = None
     of_league = {"--agents": agents, "--tables": tables, "--matches": matches}
     of_league |= {"--seed": seed, "--schedule": schedule}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote, unquote, urlsplit
 
 import typer
@@ -113,8 +114,13 @@ def make_server(folder: Path, port: int) -> ThreadingHTTPServer:
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing: the terminal is for the address."""
 
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            if not isinstance(sys.exception(), ConnectionError):  # a browser that has left is none
+                super().handle_error(request, client_address)
+
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        return Server(("127.0.0.1", port), Handler)
     except OSError as error:
         raise InputError(f"cannot serve on port {port}: {error.strerror}") from None
 

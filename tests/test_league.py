@@ -368,6 +368,7 @@ class TestCommand:
     def test_bad_input_is_one_line(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], played: Path
     ) -> None:
+        whole = played.read_bytes()
         absent, folder = str(tmp_path / "absent.db"), tmp_path / "folder"
         folder.mkdir()
         for arguments, words in (
@@ -376,6 +377,10 @@ class TestCommand:
             (["league", "run", "--db", absent], "say who plays with --agents"),
             (["league", "show", "--db", str(played)], "league show takes one agent"),
             (["league", "show", "equity", "--db", str(played)], "no agent 'equity'"),
+            (
+                ["league", "table", "--json", str(played), "--db", str(played)],
+                "must not be the league",
+            ),
             (["league", "table", "rock", "--db", str(played)], "takes no agent; got 'rock'"),
             (["league", "table", "--matches", "3", "--db", str(played)], "goes with league run"),
             (["league", "run", "--matches", "3", "--db", str(played)], "give --agents too"),
@@ -402,3 +407,4 @@ class TestCommand:
             assert words in said
             assert len(said.splitlines()) == 1
         assert not Path(absent).exists()
+        assert played.read_bytes() == whole

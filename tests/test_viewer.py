@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import struct
 import threading
 import urllib.error
 import urllib.request
@@ -350,3 +351,26 @@ def test_the_server_shows_the_folder_alone(
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_browser_that_leaves_is_not_spoken_of(
+    tmp_path: Path, replays: dict[str, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    garble.save(tmp_path / "one.json", replays["garble"])
+    server = make_server(tmp_path, 0)
+    noticed, told = threading.Event(), server.handle_error
+
+    def notice(*arguments: Any) -> None:
+        told(*arguments)
+        noticed.set()
+
+    server.handle_error = notice  # type: ignore[method-assign]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with socket.create_connection(server.server_address[:2]) as gone:
+        gone.sendall(b"GET /one.json HTTP/1.0\r\n\r\n")
+        at_once = struct.pack("ii", 1, 0)
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+    assert noticed.wait(30)
+    server.shutdown()
+    server.server_close()
+    assert capsys.readouterr().err == ""
