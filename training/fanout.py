@@ -49,7 +49,8 @@ def fan_out(
         workers: local processes, 1..1024; one works here, without any other process.
         ray: None, or a Ray cluster, whose workers do the jobs instead: its HOST:PORT, "local" (one
             is started here), or "auto" (the one that RAY_ADDRESS names or that runs on this
-            machine; if there is none, one is started).
+            machine; if there is none, one is started). A program that is connected to a cluster
+            stays with that one.
 
     Raises:
         InputError: for a number of workers out of range, or a cluster that does not answer.

@@ -33,8 +33,8 @@ class Rating:
     """An agent's Elo and its 95% interval, None where all matches had the same deals.
 
     ``ahead`` is the share of the bootstraps in which it is rated above the next agent of the list
-    (ties count half), None for the last; ``matches`` are those that it was rated on, ``tables``
-    where they were played.
+    (ties count half), None for the last and where there is no interval; ``matches`` are those that
+    it was rated on, ``tables`` where they were played.
     """
 
     agent: str
