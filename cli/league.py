@@ -96,7 +96,7 @@ def league(
             0 if seed is None else seed,
             "round-robin" if schedule is None else schedule,
         )
-        check_ready(setup, workers, keys)  # before there is a file
+        check_ready(setup, workers, ray, keys)  # before there is a file
     elif any(value is not None for value in of_league.values()):
         raise InputError("give --agents too, or no option of the league: the file has them")
     store = Store(db, setup)

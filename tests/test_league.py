@@ -284,6 +284,12 @@ class TestFile:
             with pytest.raises(InputError, match=words):
                 Store(path).results()
 
+    def test_a_file_that_cannot_be_written(self, tmp_path: Path) -> None:
+        store = Store(tmp_path / "l.db", small())
+        store._db.execute("PRAGMA query_only = 1")
+        with pytest.raises(InputError, match=r"readonly database; .* its folder must be writable"):
+            store.claim([0], 1)
+
     def test_a_full_disk_loses_no_match(self, tmp_path: Path) -> None:
         store = Store(tmp_path / "l.db", small())
         store.claim(range(6), 6)
@@ -408,3 +414,12 @@ class TestCommand:
             assert len(said.splitlines()) == 1
         assert not Path(absent).exists()
         assert played.read_bytes() == whole
+
+    def test_without_its_cluster_there_is_no_file(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pytest.importorskip("ray")
+        command = ["league", "run", "--agents", "house,rock", "--db", str(tmp_path / "l.db")]
+        assert main([*command, "--ray", "127.0.0.1:1"]) == 2
+        assert "no Ray cluster at '127.0.0.1:1'" in capsys.readouterr().err
+        assert not list(tmp_path.iterdir())

@@ -115,6 +115,17 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+def check_cluster(address: str) -> None:
+    """See, before there is any job, that ``fan_out`` would find the cluster.
+
+    Raises:
+        InputError: if it does not answer.
+        MissingExtraError: if Ray is not installed.
+    """
+    if not require("ray", "ray").is_initialized():
+        _knock(address)
+
+
 def _knock(address: str) -> None:
     """See that somebody listens at the cluster's address: Ray itself would try for many minutes."""
     if address == "auto":

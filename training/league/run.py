@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 
 from ...envs.errors import InputError, check_int
-from ..fanout import MAX_WORKERS, fan_out
+from ..fanout import MAX_WORKERS, check_cluster, fan_out
 from .agents import check_agents
 from .play import CalledOff, Job, outcome_of
 from .schedule import Setup, fixtures
@@ -17,14 +17,18 @@ _CLAIM = 4  # fixtures taken from the file at once
 _WAIT = 0.5  # seconds between looks at what other runners still play
 
 
-def check_ready(setup: Setup, workers: int = 1, keys: Mapping[str, str] | None = None) -> None:
+def check_ready(
+    setup: Setup, workers: int = 1, ray: str | None = None, keys: Mapping[str, str] | None = None
+) -> None:
     """See, before any match, that a league can be played on: as ``run``.
 
     Raises:
         InputError: if it began with another version of wager or is given a number of workers out of
-            range; and as ``check_agents``.
+            range; and as ``check_cluster`` and ``check_agents``.
     """
     check_int("workers", workers, 1, MAX_WORKERS)
+    if ray is not None:
+        check_cluster(ray)
     if setup.version != version("wager"):
         raise InputError(
             f"the league began with wager {setup.version}, this is {version('wager')}, whose"
@@ -58,7 +62,7 @@ def run(
         InputError: as ``check_ready``; if a fixture cannot be played, for whatever reason, or the
             file cannot be written.
     """
-    check_ready(store.setup, workers, keys)
+    check_ready(store.setup, workers, ray, keys)
     schedule = {fixture.number: fixture for fixture in fixtures(store.setup)}
     digests = {name: model.sha256 for name, model in store.setup.models.items()}
     silent: dict[str, str] = {}

@@ -209,7 +209,12 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise InputError(f"league {self.path}: {error}") from None
+            code = (
+                getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            )  # the rest is detail
+            writable = code not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+            advice = "" if writable else "; a league's file and its folder must be writable"
+            raise InputError(f"league {self.path}: {error}{advice}") from None
 
 
 def _lock(path: Path) -> sqlite3.Connection | None:
