@@ -21,8 +21,8 @@ function panel(title, ...children) {
 }
 
 // A player's own words: set apart, so that no mark in them turns the text around it.
-function theirs(text, tag = "bdi") {
-  return el(tag, { class: "theirs", dir: "auto" }, text);
+function theirs(text) {
+  return el("bdi", { class: "theirs", dir: "auto" }, text);
 }
 
 // What is read aloud and not shown.

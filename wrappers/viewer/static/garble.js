@@ -105,7 +105,7 @@ game = {
     this.weather = weather();
     this.scores = scores();
     this.prices = prices();
-    const box = (name, tag = "div") => { this[name] = el(tag, { class: name }); return this[name]; };
+    const box = (name) => { this[name] = el("div", { class: name }); return this[name]; };
     this.sky = el("span", {});
     stage.append(
       box("results"),

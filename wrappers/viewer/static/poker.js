@@ -175,7 +175,7 @@ game = {
       length: course.length, height: 200,
     });
     stage.append(
-      box("results", "div"),
+      box("results"),
       el("div", { class: "split", style: "--left: 2.2fr" },
         panel("The table", box("table")),
         panel("The hand so far", box("log", "ul"))),
