@@ -11,7 +11,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -85,7 +85,7 @@ def race(
             "fastest": max(own),
         }
         if contender.package:
-            row |= {"package": contender.package, "version": version(contender.package)}
+            row |= {"package": contender.package, "version": _version(contender.package)}
         row["ratios"] = {
             peer: _spread([mine / theirs for mine, theirs in zip(own, rates[peer], strict=True)])
             for peer in contender.peers
@@ -174,6 +174,14 @@ def show(console: Console, game: str, rounds: int, rows: list[dict[str, Any]]) -
         ratios = "\n".join(f"{times(x['median'])} {peer}" for peer, x in row["ratios"].items())
         table.add_row(row["name"], f"{rates[0]} {row['unit']}", *rates[1:], ratios)
     console.print(table)
+
+
+def _version(package: str) -> str:
+    """Of an installed package; what was built by hand may carry none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def times(ratio: float) -> str:

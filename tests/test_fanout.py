@@ -107,6 +107,8 @@ def test_a_job_that_kills_its_workers_is_named() -> None:
 def test_bad_numbers() -> None:
     with pytest.raises(InputError, match=r"workers must be 1\.\.1024; got 0"):
         list(fan_out(square, [1], 0))
+    with pytest.raises(InputError, match="a Ray cluster has its own; got 2 beside 'local'"):
+        list(fan_out(square, [1], 2, "local"))
 
 
 class TestRay:

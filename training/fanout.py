@@ -53,10 +53,10 @@ def fan_out(
             stays with that one.
 
     Raises:
-        InputError: for a number of workers out of range, or a cluster that does not answer.
+        InputError, MissingExtraError: as ``check_workers``.
         LostWorkerError: if a job keeps losing its worker.
     """
-    check_int("workers", workers, 1, MAX_WORKERS)
+    check_workers(workers, ray)
     if ray is not None:
         yield from _over_ray(function, jobs, ray)
     elif workers == 1:
@@ -115,15 +115,21 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def check_cluster(address: str) -> None:
-    """See, before there is any job, that ``fan_out`` would find the cluster.
+def check_workers(workers: int, ray: str | None = None) -> None:
+    """See, before there is any job, that ``fan_out`` would have who does it.
 
     Raises:
-        InputError: if it does not answer.
-        MissingExtraError: if Ray is not installed.
+        InputError: for a number of workers out of range or beside a cluster, which has its own, or
+            a cluster that does not answer.
+        MissingExtraError: if Ray is asked for and not installed.
     """
+    check_int("workers", workers, 1, MAX_WORKERS)
+    if ray is None:
+        return
+    if workers != 1:
+        raise InputError(f"workers: a Ray cluster has its own; got {workers} beside {ray!r}")
     if not require("ray", "ray").is_initialized():
-        _knock(address)
+        _knock(ray)
 
 
 def _knock(address: str) -> None:
@@ -161,7 +167,6 @@ def _over_ray(
     ray: Any = require("ray", "ray")
     started = not ray.is_initialized()
     if started:
-        _knock(address)
         try:
             ray.init(
                 address=None if address == "auto" else address,

@@ -137,8 +137,9 @@ def section() -> str:
     lines = [
         OPENED,
         f"On one core of an {processor} ({kernels}), medians over rounds ({', '.join(rounds)});"
-        " ratios are within a round.",
-        "[All figures](docs/benchmarks.md), their spread, the peers' versions and the commands:",
+        " ratios are within a",
+        "round. [All figures](docs/benchmarks.md), their spread, the peers' versions and the"
+        " commands:",
         "",
         "| | rate | |",
         "| - | -: | - |",

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 
-from ...envs.errors import InputError, check_int
-from ..fanout import MAX_WORKERS, check_cluster, fan_out
+from ...envs.errors import InputError
+from ..fanout import check_workers, fan_out
 from .agents import check_agents
 from .play import CalledOff, Job, outcome_of
 from .schedule import Setup, fixtures
@@ -23,12 +23,10 @@ def check_ready(
     """See, before any match, that a league can be played on: as ``run``.
 
     Raises:
-        InputError: if it began with another version of wager or is given a number of workers out of
-            range; and as ``check_cluster`` and ``check_agents``.
+        InputError: if it began with another version of wager; and as ``check_workers`` and
+            ``check_agents``.
     """
-    check_int("workers", workers, 1, MAX_WORKERS)
-    if ray is not None:
-        check_cluster(ray)
+    check_workers(workers, ray)
     if setup.version != version("wager"):
         raise InputError(
             f"the league began with wager {setup.version}, this is {version('wager')}, whose"

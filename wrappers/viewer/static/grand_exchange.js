@@ -129,7 +129,7 @@ game = {
           [swatch(ink.buy, true), "buy limit"], [swatch(ink.sell, true), "sell limit"],
           [marker(1, false), "bought"], [marker(-1, false), "sold"],
           [marker(1, true), marker(-1, true), "the reference's"],
-          [el("span", { class: "block" }), "the half that was held out"], "bars: volume"),
+          [el("span", { class: "block" }), "what was held out"], "bars: volume"),
         el("div", { class: "grid", style: "--least: 380px" }, ...story.items.map((line, k) =>
           el("article", { class: "card item" },
             el("h3", {}, line.name, el("span", { class: "badge" }, line.reverting ? "returns to its level" : "random walk")),
