@@ -68,7 +68,7 @@ function player(held, k, frame, dealt) {
 }
 
 function felt(frame, dealt) {
-  const size = story.hands.reduce((most, hand) => Math.max(most, hand.board.length), 0);
+  const size = boards.at(-1);
   const board = Array.from({ length: size }, (_, k) => (k < frame.shown ? dealt.board[k] : ""));
   const middle = el("div", { class: "middle" },
     size ? cards(board) : null,
@@ -156,8 +156,9 @@ function outcome() {
 }
 
 const holdem = story.hands[0].hole[0].length === 2;
+const kuhn = story.results.table === "kuhn";
 const streets = holdem ? ["preflop", "flop", "turn", "river"] : ["first round", "second round"];
-const boards = holdem ? [0, 3, 4, 5] : [0, 1];
+const boards = holdem ? [0, 3, 4, 5] : kuhn ? [0] : [0, 1]; // cards, a street
 
 game = {
   beats: "the end of a hand",
