@@ -16,6 +16,11 @@ Observations: TypeAlias = Mapping[str, NDArray[Any]]
 """A batch of observations: each array of the observation space with a leading batch axis."""
 
 
+def one_row(observation: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """One observation as a batch of one, for a policy."""
+    return {name: array[None] for name, array in observation.items()}
+
+
 class Policy(Protocol):
     """A decision from what a seat sees, and from nothing else.
 

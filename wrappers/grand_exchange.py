@@ -21,7 +21,7 @@ from ..envs.errors import InputError
 from ..envs.grand_exchange.constants import BUY, FILL_SHARE, PRIORITY, QUANTITY, SELL
 from ..envs.grand_exchange.statistics import mean_and_sd
 from ..envs.jit import i64, kernel
-from ..envs.seats import Observations
+from ..envs.seats import Observations, one_row
 
 __all__ = [
     "COLUMNS",
@@ -278,7 +278,7 @@ class Learning(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._observe(observation), float(reward), terminated, truncated, info
 
     def _observe(self, observation: dict[str, Any]) -> Box:
-        self._seen = {name: array[None] for name, array in observation.items()}
+        self._seen = one_row(observation)
         return features_of(self._seen).reshape(-1)
 
 

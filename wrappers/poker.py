@@ -19,6 +19,7 @@ from ..envs.errors import InputError
 from ..envs.poker.betting import CALL
 from ..envs.poker.env import PokerEnv
 from ..envs.poker.policies import pack
+from ..envs.seats import one_row
 from .poker_bets import BARRED, SIZES, BetSpace
 from .poker_features import feature_space, features_of
 
@@ -121,7 +122,7 @@ class BetSizes(BaseWrapper[str, Any, int]):  # type: ignore[misc]  # PettingZoo 
         if native is None or native is self._native_mask:
             return
         fields = self.env.observe(agent)["observation"]
-        self._menu = self.bets.menus(pack({name: value[None] for name, value in fields.items()}))[0]
+        self._menu = self.bets.menus(pack(one_row(fields)))[0]
         self._mask = (self._menu != BARRED).astype(np.int8)
         self._native_mask = native  # one array a decision
 
@@ -165,5 +166,5 @@ class FlatFeatures(BaseWrapper[str, Any, int]):  # type: ignore[misc]
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """What an agent sees now."""
         seen = self.env.observe(agent)
-        batch = {name: value[None] for name, value in seen["observation"].items()}
-        return {**seen, "observation": features_of(self._table, batch)[0]}
+        fields = features_of(self._table, one_row(seen["observation"]))[0]
+        return {**seen, "observation": fields}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .. import replay as envelope
 from ..errors import InputError, check_int
 from ..replay import Derived, Replay, brief, fields, save
-from ..seats import Policy
+from ..seats import Policy, one_row
 from .constants import AIRTIME, CLIPPED, MAX_TICKETS, SEATS, SENT
 from .env import ParallelGarble, Step
 from .lexicon import COMMODITIES
@@ -153,7 +153,7 @@ def record(
         policy_keys(np.array([seed], np.int64), int(env.state_record["turn"]), keys)
         actions: dict[str, Decision | NDArray[np.integer]] = {}
         for seat, agent in enumerate(env.agents):
-            seen = {name: array[None] for name, array in observations[agent].items()}
+            seen = one_row(observations[agent])
             mask = infos[agent]["action_mask"][None]
             actions[agent] = policies[seat](seen, mask, keys[:, seat])[0]
         observations, _, _, _, infos = recorder.play(actions)

@@ -18,7 +18,7 @@ from .. import replay as envelope
 from ..errors import InputError, check_int
 from ..replay import Derived, Replay, brief, fields, save
 from ..rng import mix
-from ..seats import Policy
+from ..seats import Policy, one_row
 from .audit import audit as audit_match
 from .betting import CALL, FOLD, bounds
 from .env import MAX_SEED, PokerEnv
@@ -164,7 +164,7 @@ def record(
     while not env.row["over"]:
         agent = env.agent_selection
         told = env.observe(agent)
-        seen = {name: array[None] for name, array in told["observation"].items()}
+        seen = one_row(told["observation"])
         keys = np.array([env.decision_key()], np.uint64)
         policy = policies[env.possible_agents.index(agent)]
         recorder.step(int(policy(seen, told["action_mask"][None], keys)[0]))

@@ -17,7 +17,7 @@ from ...envs.garble.replay import Recorder
 from ...envs.garble.speech import Decision
 from ...envs.garble.tables import policy_keys
 from ...envs.replay import Replay
-from ...envs.seats import Policy
+from ...envs.seats import Policy, one_row
 from ...wrappers.text import garble as text
 from .pace import GARBLE, Limits, Pace
 from .seats import ChatSeat, Player
@@ -107,6 +107,5 @@ def _move(
     mask: NDArray[np.int8],
     key: NDArray[np.uint64],
 ) -> NDArray[np.int64]:
-    seen = {name: array[None] for name, array in observation.items()}
-    action: NDArray[np.int64] = policy(seen, mask[None], key)[0]
+    action: NDArray[np.int64] = policy(one_row(observation), mask[None], key)[0]
     return action

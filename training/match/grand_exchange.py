@@ -14,6 +14,7 @@ from ...envs.grand_exchange.env import GrandExchange
 from ...envs.grand_exchange.replay import of_decisions
 from ...envs.replay import Replay
 from ...envs.rng import mix
+from ...envs.seats import one_row
 from ...wrappers.text import grand_exchange as text
 from .pace import GRAND_EXCHANGE, Limits, Pace
 from .seats import OUT_OF_TIME, ChatSeat, Player
@@ -63,8 +64,7 @@ async def play(
                 fallbacks.add(len(decisions))
         else:
             draws = np.array([mix(key, len(decisions))], np.uint64)
-            seen = {name: array[None] for name, array in observation.items()}
-            action = player.policy(seen, None, draws)[0]
+            action = player.policy(one_row(observation), None, draws)[0]
         observation, reward, *_ = env.step(action)
         worth += reward
         decisions.append(action)

@@ -14,7 +14,7 @@ from ...envs.poker.policies import make_policy
 from ...envs.poker.replay import By, Recorder, table_of
 from ...envs.poker.tables import affordable_hands
 from ...envs.replay import Replay
-from ...envs.seats import Policy
+from ...envs.seats import Policy, one_row
 from ...wrappers.text import poker as text
 from .pace import POKER, Limits, Pace
 from .seats import ChatSeat, Player
@@ -132,7 +132,7 @@ class _Match:
     def _move(self, policy: Policy, view: text.View) -> text.Decision | None:
         """What a policy does now; None if that is not legal."""
         told = self.env.observe(self.env.agent_selection)
-        seen = {name: array[None] for name, array in told["observation"].items()}
+        seen = one_row(told["observation"])
         mask = told["action_mask"]
         keys = np.array([self.env.decision_key()], np.uint64)
         action = int(policy(seen, mask[None], keys)[0])

@@ -16,7 +16,7 @@ from ...envs.garble import policies as garble_policies
 from ...envs.grand_exchange import policies as exchange_policies
 from ...envs.poker import policies as poker_policies
 from ...envs.rng import mix
-from ...envs.seats import Policy
+from ...envs.seats import Policy, one_row
 from ...wrappers.text import (
     garble,
     grand_exchange,
@@ -78,7 +78,7 @@ def answers(model: str, seed: int = 0) -> Answer:
 
 def _poker(model: str, view: poker.View, key: NDArray[np.uint64]) -> int:
     policy = poker_policies.make_policy(model, view.table.name)
-    return int(policy(_batch(view.seen), None, key)[0])
+    return int(policy(one_row(view.seen), None, key)[0])
 
 
 def _grand_exchange(
@@ -100,12 +100,8 @@ def _first(
     """What the policy of that name does: the one row of a batch of one."""
     if model not in policies:
         raise InputError(f"{model} does not play this game; who does: {', '.join(policies)}")
-    action: NDArray[np.int64] = policies[model](_batch(seen), None, key)[0]
+    action: NDArray[np.int64] = policies[model](one_row(seen), None, key)[0]
     return action
-
-
-def _batch(seen: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name: array[None] for name, array in seen.items()}
 
 
 class _Game(NamedTuple):

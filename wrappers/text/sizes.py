@@ -27,6 +27,7 @@ from ...envs.poker.match import begin_hand
 from ...envs.poker.replay import TALK
 from ...envs.poker.tables import TABLES
 from ...envs.rng import mix
+from ...envs.seats import one_row
 from ...envs.seeds import SEED_BASE
 from . import garble, grand_exchange, poker
 from .blocks import MAX_OPERATOR
@@ -155,7 +156,7 @@ def _exchange(market: int, interval: int | None, policy: str, count: Count) -> C
     while not ended:
         view = scribe.view()
         key = np.array([mix(market, k)], np.uint64)
-        action = EXCHANGE_POLICIES[policy](_batch(view.seen), None, key)[0]
+        action = EXCHANGE_POLICIES[policy](one_row(view.seen), None, key)[0]
         decision = grand_exchange.decision_of(action, view)
         talk.turn(view, decision)
         _, _, ended, _, _ = env.step(grand_exchange.action_of(decision, view))
@@ -191,7 +192,7 @@ def _session(
         for seat, agent in enumerate(env.agents):
             view = scribe.view(agent)
             policy_keys(np.array([seed]), view.number("turn"), keys)
-            action = GARBLE_POLICIES[policy](_batch(view.seen), None, keys[:, seat])[0]
+            action = GARBLE_POLICIES[policy](one_row(view.seen), None, keys[:, seat])[0]
             decision = garble.decision_of(action, view)
             if full:
                 decision = _padded(decision)
@@ -250,7 +251,3 @@ def _drag_on(seen: Mapping[str, NDArray[Any]]) -> int:
     matched = bool((bets[others] == bets.max()).all())
     least = int(seen["raise_to"][0])
     return least + 1 if least and matched else 1
-
-
-def _batch(seen: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    return {name: array[None] for name, array in seen.items()}

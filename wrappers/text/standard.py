@@ -28,6 +28,7 @@ from ...envs.garble.tables import policy_keys
 from ...envs.grand_exchange.env import GrandExchange
 from ...envs.poker.env import PokerEnv
 from ...envs.poker.policies import make_policy
+from ...envs.seats import one_row
 from . import garble, grand_exchange, poker
 from .reply import ReplyError
 
@@ -227,9 +228,8 @@ class TextParallel(_TextSpaces, BaseParallelWrapper[str, str, str]):  # type: ig
     def _fallback(self, agent: str, view: garble.View) -> garble.Decision:
         keys = np.empty((1, SEATS), np.uint64)
         policy_keys(np.array([self._garble.seed], np.int64), view.number("turn"), keys)
-        seen = {name: array[None] for name, array in view.seen.items()}
         key = keys[:, view.number("seat")]
-        return garble.decision_of(POLICIES[garble.FALLBACK](seen, None, key)[0], view)
+        return garble.decision_of(POLICIES[garble.FALLBACK](one_row(view.seen), None, key)[0], view)
 
 
 class TextAEC(_TextSpaces, BaseWrapper[str, str, str]):  # type: ignore[misc]
@@ -311,10 +311,9 @@ class TextAEC(_TextSpaces, BaseWrapper[str, str, str]):  # type: ignore[misc]
         self.env.step(poker.action_of(decision, view))
 
     def _fallback(self, view: poker.View) -> poker.Decision:
-        seen = {name: array[None] for name, array in view.seen.items()}
         policy = make_policy(poker.FALLBACK, view.table.name)
         key = np.array([self._poker.decision_key()], np.uint64)
-        return poker.decision_of(int(policy(seen, None, key)[0]), view)
+        return poker.decision_of(int(policy(one_row(view.seen), None, key)[0]), view)
 
 
 def check_ill_formed(choice: IllFormed) -> IllFormed:

@@ -37,6 +37,7 @@ from wager.envs.garble.policies import POLICIES
 from wager.envs.garble.speech import Decision
 from wager.envs.garble.tables import policy_keys
 from wager.envs.garble.vector import check_config
+from wager.envs.seats import one_row
 from wager.wrappers.text import garble as text
 from wager.wrappers.verifiers.common import (
     MODEL,
@@ -156,7 +157,7 @@ class GarbleMatch(vf.Env[GarbleMatchConfig]):
                 decisions = {a: d for a, d in zip(players, answers, strict=True) if d is not None}
                 for seat, agent in enumerate(env.possible_agents):
                     if agent not in decisions:
-                        batch = {name: array[None] for name, array in seen[agent].items()}
+                        batch = one_row(seen[agent])
                         decisions[agent] = policies[agent](batch, None, keys[:, seat])[0]
                 seen, *_ = env.play(decisions)
                 scribe.note()

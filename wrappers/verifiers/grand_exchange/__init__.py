@@ -31,6 +31,7 @@ from wager.envs.grand_exchange.constants import HELD_OUT, NUM_ITEMS, VISIBLE
 from wager.envs.grand_exchange.env import GrandExchange
 from wager.envs.grand_exchange.market import check_sizes, served_seeds
 from wager.envs.grand_exchange.policies import POLICIES
+from wager.envs.seats import one_row
 from wager.wrappers.text import grand_exchange as text
 from wager.wrappers.verifiers.common import (
     GameConfig,
@@ -98,8 +99,7 @@ class GrandExchangeTask(GameTask[GrandExchangeData]):
         last: dict[str, Any] = {}
         seen, _ = env.reset(options={"market_seed": self.data.seed})
         while not over:
-            batch = {name: array[None] for name, array in seen.items()}
-            action = POLICIES["reference"](batch, None, np.zeros(1, np.uint64))[0]
+            action = POLICIES["reference"](one_row(seen), None, np.zeros(1, np.uint64))[0]
             seen, _, over, _, last = env.step(action)
         return float(last["return"])
 

@@ -40,6 +40,7 @@ from wager.envs.errors import InputError
 from wager.envs.poker.env import PokerEnv
 from wager.envs.poker.policies import POLICIES, make_policy
 from wager.envs.poker.tables import make_table
+from wager.envs.seats import one_row
 from wager.wrappers.text import poker as text
 from wager.wrappers.verifiers.common import (
     MODEL,
@@ -226,7 +227,7 @@ def _players(table: str) -> list[str]:
 def _scripted(env: PokerEnv, agent: str, name: str) -> int:
     """What the policy of that name does in this place."""
     told: dict[str, Any] = env.observe(agent)
-    seen = {field: array[None] for field, array in told["observation"].items()}
+    seen = one_row(told["observation"])
     keys = np.array([env.decision_key()], np.uint64)
     policy = make_policy(name, env.table.name)
     return int(policy(seen, told["action_mask"][None], keys)[0])
