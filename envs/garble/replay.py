@@ -35,7 +35,7 @@ from .speech import (
     cut_notes,
     valid_unicode,
 )
-from .tables import policy_keys
+from .tables import turn_keys
 from .vector import check_config
 from .wire import check_terms
 
@@ -148,9 +148,8 @@ def record(
     env = _begin(config, seed)
     observations, infos = env.reset(seed, {"episode": config["episode"]})
     recorder = Recorder(env)
-    keys = np.empty((1, SEATS), np.uint64)
     while env.agents:
-        policy_keys(np.array([seed], np.int64), int(env.state_record["turn"]), keys)
+        keys = turn_keys(seed, int(env.state_record["turn"]))
         actions: dict[str, Decision | NDArray[np.integer]] = {}
         for seat, agent in enumerate(env.agents):
             seen = one_row(observations[agent])

@@ -27,6 +27,13 @@ def policy_keys(seeds: NDArray[np.int64], turn: int, keys: NDArray[np.uint64]) -
             keys[row, seat] = draw(key, turn, seat)
 
 
+def turn_keys(seed: int, turn: int) -> NDArray[np.uint64]:
+    """The keys of one table's seats in a turn, uint64 (1, 5): see ``policy_keys``."""
+    keys = np.empty((1, SEATS), np.uint64)
+    policy_keys(np.array([seed], np.int64), turn, keys)
+    return keys
+
+
 def play_tables(
     seats: Sequence[str] | NDArray[np.str_],
     seeds: Sequence[int] | NDArray[np.integer],

@@ -15,7 +15,7 @@ from ...envs.garble.env import Observation, ParallelGarble
 from ...envs.garble.policies import POLICIES
 from ...envs.garble.replay import Recorder
 from ...envs.garble.speech import Decision
-from ...envs.garble.tables import policy_keys
+from ...envs.garble.tables import turn_keys
 from ...envs.replay import Replay
 from ...envs.seats import Policy, one_row
 from ...wrappers.text import garble as text
@@ -49,7 +49,6 @@ async def play(
         agent: Talk(player, text) for agent, player in seats.items() if isinstance(player, ChatSeat)
     }
     pace = Pace(limits) if talks else None
-    keys = np.empty((1, SEATS), np.uint64)
     while env.agents:
         if pace is not None:
             await pace.space()
@@ -57,7 +56,7 @@ async def play(
                 recorder.stop()
                 break
         turn = int(env.state_record["turn"])
-        policy_keys(np.array([seed], np.int64), turn, keys)
+        keys = turn_keys(seed, turn)
         views = {agent: scribe.view(agent) for agent in talks}
         decided = await _ask(talks, views, pace) if pace is not None else {}
         decisions: dict[str, Decision | NDArray[np.integer]] = {}

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...envs.errors import InputError, require
-from ...envs.garble.constants import MAX_NOTES, MAX_RUNES, MAX_TURNS, SEATS
+from ...envs.garble.constants import MAX_NOTES, MAX_RUNES, MAX_TURNS
 from ...envs.garble.env import ParallelGarble
 from ...envs.garble.policies import POLICIES as GARBLE_POLICIES
-from ...envs.garble.tables import policy_keys
+from ...envs.garble.tables import turn_keys
 from ...envs.grand_exchange.env import GrandExchange
 from ...envs.grand_exchange.policies import POLICIES as EXCHANGE_POLICIES
 from ...envs.poker.env import PokerEnv
@@ -186,12 +186,11 @@ def _session(
     env.reset(seed)
     scribe = garble.Scribe(env)
     talks = {agent: Conversation(garble, count) for agent in env.agents}
-    keys = np.empty((1, SEATS), np.uint64)
     while env.agents:
         decisions = {}
         for seat, agent in enumerate(env.agents):
             view = scribe.view(agent)
-            policy_keys(np.array([seed]), view.number("turn"), keys)
+            keys = turn_keys(seed, view.number("turn"))
             action = GARBLE_POLICIES[policy](one_row(view.seen), None, keys[:, seat])[0]
             decision = garble.decision_of(action, view)
             if full:

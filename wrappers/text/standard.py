@@ -21,10 +21,9 @@ from pettingzoo.utils import BaseParallelWrapper
 from pettingzoo.utils.wrappers import BaseWrapper
 
 from ...envs.errors import InputError
-from ...envs.garble.constants import SEATS
 from ...envs.garble.env import ParallelGarble
 from ...envs.garble.policies import POLICIES
-from ...envs.garble.tables import policy_keys
+from ...envs.garble.tables import turn_keys
 from ...envs.grand_exchange.env import GrandExchange
 from ...envs.poker.env import PokerEnv
 from ...envs.poker.policies import make_policy
@@ -226,8 +225,8 @@ class TextParallel(_TextSpaces, BaseParallelWrapper[str, str, str]):  # type: ig
         return {agent: garble.describe(view) for agent, view in views.items()}
 
     def _fallback(self, agent: str, view: garble.View) -> garble.Decision:
-        keys = np.empty((1, SEATS), np.uint64)
-        policy_keys(np.array([self._garble.seed], np.int64), view.number("turn"), keys)
+        assert self._garble.seed is not None
+        keys = turn_keys(self._garble.seed, view.number("turn"))
         key = keys[:, view.number("seat")]
         return garble.decision_of(POLICIES[garble.FALLBACK](one_row(view.seen), None, key)[0], view)
 

@@ -27,7 +27,6 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
 import verifiers.v1 as vf
 from pydantic import Field, model_validator
 
@@ -35,7 +34,7 @@ from wager.envs.garble.constants import SEATS
 from wager.envs.garble.env import ParallelGarble
 from wager.envs.garble.policies import POLICIES
 from wager.envs.garble.speech import Decision
-from wager.envs.garble.tables import policy_keys
+from wager.envs.garble.tables import turn_keys
 from wager.envs.garble.vector import check_config
 from wager.envs.seats import one_row
 from wager.wrappers.text import garble as text
@@ -141,7 +140,6 @@ class GarbleMatch(vf.Env[GarbleMatchConfig]):
         scribe = text.Scribe(env)
         names = dict(zip(env.possible_agents, data.seats, strict=True))
         policies = {a: POLICIES[text.FALLBACK if n == MODEL else n] for a, n in names.items()}
-        keys = np.empty((1, SEATS), np.uint64)
         async with AsyncExitStack() as stack:
             players: dict[str, Player[text.View, Decision]] = {}
             for agent, name in names.items():
@@ -149,8 +147,7 @@ class GarbleMatch(vf.Env[GarbleMatchConfig]):
                     opened = getattr(agents, agent).interaction(task)
                     players[agent] = Player(text, await stack.enter_async_context(opened))
             while env.agents:
-                turn = int(env.state_record["turn"])
-                policy_keys(np.array([data.seed]), turn, keys)
+                keys = turn_keys(data.seed, int(env.state_record["turn"]))
                 answers = await asyncio.gather(
                     *(player.decide(scribe.view(agent)) for agent, player in players.items())
                 )
