@@ -156,6 +156,7 @@ def _environment(
     seat: str | None,
 ) -> Report:
     from ..envs.errors import InputError, check_int
+    from ..envs.seeds import span
     from ..probe.probe import MOST_SEEDS, gate
     from ..probe.report import Report
 
@@ -168,10 +169,11 @@ def _environment(
         "random" if name == "random" else _named(option, name)
         for option, name in (("--reference", reference), ("--baseline", baseline))
     ]
+    graded = range(first, first + count)
     lines = gate(
         policies[0],
         policies[1],
-        range(first, first + count),
+        graded,
         make_env=make_env,
         threshold=margin,
         seat=seat,
@@ -183,8 +185,7 @@ def _environment(
         "margin": margin,
         "seat": seat,
     }
-    graded = {"split": "given", "first": first, "last": first + count - 1, "count": count}
-    return Report(env, config, graded, lines)
+    return Report(env, config, span("given", graded), lines)
 
 
 def _named(option: str, path: str) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..envs.errors import check_int
 from ..envs.garble.constants import MAX_TURNS, NOISE_SCALE, SEATS, TURNS
-from ..envs.seeds import SEED_BASE, TRAIN_HIGH, TRAIN_LOW
+from ..envs.seeds import SEED_BASE, TRAIN_HIGH, TRAIN_LOW, span
 from .episodes import fingerprint
 from .garble_hidden import leaks
 from .garble_world import ROWS, Played, World, plays, unlike_rows
@@ -99,7 +99,6 @@ def _digest(play: Callable[[], Played]) -> str:
 
 def grade(seeds: int, found: Mapping[str, Any]) -> Report:
     """The report on what the parts found."""
-    numbers = SEED_BASE + np.arange(seeds)
     tables = {name: part for name, part in found.items() if isinstance(part, Played)}
     lines = (
         *_score_lines(tables),
@@ -115,12 +114,7 @@ def grade(seeds: int, found: Mapping[str, Any]) -> Report:
     return Report(
         "garble",
         {"turns": TURNS, "noise_scale": NOISE_SCALE, "seeds": seeds},
-        {
-            "split": "served",
-            "first": int(numbers[0]),
-            "last": int(numbers[-1]),
-            "count": seeds,
-        },
+        span("served", range(SEED_BASE, SEED_BASE + seeds)),
         lines,
         _figures(tables),
     )

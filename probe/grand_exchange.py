@@ -24,7 +24,7 @@ from ..envs.grand_exchange.market import Markets, empty_markets
 from ..envs.grand_exchange.policies import keys_of_markets
 from ..envs.grand_exchange.strategies import PLAIN_CROSSINGS
 from ..envs.grand_exchange.vector import GrandExchangeVector
-from ..envs.seeds import SEED_BASE, TRAIN_LOW
+from ..envs.seeds import SEED_BASE, TRAIN_LOW, span
 from .episodes import fingerprint
 from .grand_exchange_world import ROWS, Split, Spy, World, measure
 from .parts import Part, measured
@@ -107,12 +107,7 @@ def grade(seeds: int, found: Mapping[str, Any]) -> Report:
     return Report(
         "grand-exchange",
         {"num_items": NUM_ITEMS, "visible": VISIBLE, "held_out": HELD_OUT, "seeds": seeds},
-        {
-            "split": "served",
-            "first": int(served.seeds[0]),
-            "last": int(served.seeds[-1]),
-            "count": seeds,
-        },
+        span("served", served.seeds),
         lines,
         tuple(
             figure(name, split, returns)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..envs.errors import check_int
 from ..envs.poker.tables import MAX_SEATS, TABLES
-from ..envs.seeds import SEED_BASE
+from ..envs.seeds import SEED_BASE, span
 from .episodes import fingerprint
 from .parts import Part, measured
 from .poker_collusion import TABLE, audits, dumper, honest, soft_player, taker
@@ -88,7 +88,6 @@ def parts(seeds: int, world: World) -> dict[str, Part]:
 
 def grade(seeds: int, found: Mapping[str, Any]) -> Report:
     """The report on what the parts found."""
-    numbers = SEED_BASE + np.arange(seeds)
     tables = {name: part for name, part in found.items() if isinstance(part, Played)}
     lines = (
         *skill_lines(tables),
@@ -106,12 +105,7 @@ def grade(seeds: int, found: Mapping[str, Any]) -> Report:
     return Report(
         "poker",
         {"tables": list(TABLES), "seeds": seeds},
-        {
-            "split": "served",
-            "first": int(numbers[0]),
-            "last": int(numbers[-1]),
-            "count": seeds,
-        },
+        span("served", range(SEED_BASE, SEED_BASE + seeds)),
         lines,
         _figures(tables),
     )

@@ -17,7 +17,7 @@ from ..envs.garble.tables import policy_keys
 from ..envs.garble.vector import VectorGarble
 from ..envs.garble.view import SeatViews
 from ..envs.seats import Observations, Policy
-from ..envs.seeds import SEED_BASE
+from ..envs.seeds import SEED_BASE, span
 from ..wrappers.garble import native_actions, quote_space
 from ..wrappers.garble_features import feature_space, features_of
 from ..wrappers.garble_seats import GarbleSeats
@@ -163,12 +163,7 @@ class GarbleTask:
             raise InputError(f"others must be one of {', '.join(POLICIES)}; got {others!r}")
         self.others = others
         self._seeds = np.arange(SEED_BASE, SEED_BASE + seeds)
-        self.seeds: Mapping[str, Any] = {
-            "split": "evaluation",
-            "first": int(self._seeds[0]),
-            "last": int(self._seeds[-1]),
-            "count": seeds,
-        }
+        self.seeds: Mapping[str, Any] = span("evaluation", self._seeds)
         self.self_play = FrozenSelf()
         self.by_chair: dict[str, NDArray[np.float64]] = {}
 

@@ -30,6 +30,7 @@ from ..envs.grand_exchange.policies import (
 )
 from ..envs.grand_exchange.vector import GrandExchangeVector
 from ..envs.seats import Policy
+from ..envs.seeds import span
 from ..wrappers.grand_exchange import (
     COLUMNS,
     FEATURES,
@@ -130,12 +131,7 @@ class GrandExchangeTask:
     ) -> None:
         self.sizes = check_sizes(num_items, visible, held_out)
         seeds = served_seeds(served, *self.sizes)
-        self.seeds: Mapping[str, Any] = {
-            "split": "served",
-            "first": int(seeds[0]),
-            "last": int(seeds[-1]),
-            "count": served,
-        }
+        self.seeds: Mapping[str, Any] = span("served", seeds)
         self.markets = build_markets(seeds, *self.sizes)
         self.keys = keys_of_markets(seeds)
 

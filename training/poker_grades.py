@@ -15,7 +15,7 @@ from ..envs.poker.policies import POLICIES, Scripted
 from ..envs.poker.tables import make_table
 from ..envs.poker.vector import PokerVector
 from ..envs.seats import Policy, parse_seat
-from ..envs.seeds import SEED_BASE
+from ..envs.seeds import SEED_BASE, span
 from .poker_policy import load_policy
 from .results import EXACT, Comparison, Figure, compare
 
@@ -135,14 +135,8 @@ def grades(
 def seeds_of(table: str, seeds: int) -> dict[str, Any]:
     """What grades are over, for a report: evaluation seeds, or a game's information sets."""
     if table in GAMES:
-        sets = len(tree(table).codes)
-        return {"split": EXACT, "first": 0, "last": sets - 1, "count": sets}
-    return {
-        "split": "evaluation",
-        "first": SEED_BASE,
-        "last": SEED_BASE + seeds - 1,
-        "count": seeds,
-    }
+        return span(EXACT, range(len(tree(table).codes)))
+    return span("evaluation", range(SEED_BASE, SEED_BASE + seeds))
 
 
 def match_gains(
