@@ -28,6 +28,7 @@ from .task import Plan
 
 require("stable_baselines3", "train")
 
+from stable_baselines3 import PPO  # noqa: E402
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy  # noqa: E402
 
 from ..wrappers.sb3 import ModelPolicy, SB3VecEnv  # noqa: E402
@@ -71,13 +72,12 @@ def load_policy(path: str | Path) -> ModelPolicy:
     Raises:
         InputError: if the file is missing, cannot be read, or was not trained on this game.
     """
-    model = load_ppo(path)
-    if model.observation_space != feature_space() or model.action_space != quote_space():
-        seen, done = model.observation_space.shape, model.action_space.shape
-        raise InputError(
-            f"model {path} was trained on something else: observations {seen}, actions {done}"
-        )
-    return model_policy(model.policy)
+    return model_policy(load_ppo(path, _fits).policy)
+
+
+def _fits(model: PPO) -> bool:
+    spaces = model.observation_space, model.action_space
+    return spaces == (feature_space(), quote_space())
 
 
 def policy_named(text: str) -> Policy:

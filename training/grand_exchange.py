@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers.vector import TransformReward
 from numpy.typing import NDArray
 
-from ..envs.errors import InputError, require
+from ..envs.errors import require
 from ..envs.grand_exchange.constants import HELD_OUT, NUM_ITEMS, VISIBLE
 from ..envs.grand_exchange.market import (
     Markets,
@@ -44,6 +44,7 @@ from .task import Plan
 
 require("stable_baselines3", "train")
 
+from stable_baselines3 import PPO  # noqa: E402
 from stable_baselines3.common.policies import BasePolicy  # noqa: E402
 
 from ..wrappers.sb3 import ModelPolicy, SB3VecEnv  # noqa: E402
@@ -91,17 +92,15 @@ def load_policy(path: str | Path) -> ModelPolicy:
     Raises:
         InputError: if the file is missing, cannot be read, or was not trained on this game.
     """
-    model = load_ppo(path)
-    seen, done = model.observation_space.shape, model.action_space.shape
-    if not (
+    return model_policy(load_ppo(path, _fits).policy)
+
+
+def _fits(model: PPO) -> bool:
+    return (
         isinstance(model.policy, BasketPolicy)
         and model.policy.item_features == len(FEATURES)
         and model.policy.item_actions == len(COLUMNS)
-    ):
-        raise InputError(
-            f"model {path} was trained on something else: observations {seen}, actions {done}"
-        )
-    return model_policy(model.policy)
+    )
 
 
 def policy_named(text: str) -> Policy:
