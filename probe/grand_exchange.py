@@ -27,12 +27,11 @@ from ..envs.grand_exchange.vector import GrandExchangeVector
 from ..envs.seeds import SEED_BASE, TRAIN_LOW, span
 from .episodes import fingerprint
 from .grand_exchange_world import ROWS, Split, Spy, World, measure
-from .parts import Part, measured
+from .parts import MOST_SEEDS, Part, measured, scores_repeat
 from .probe import LEVEL, Verdict, interval, judge, none_of, paired
 from .report import Report, figure
 
 SEEDS = 1_000
-MOST_SEEDS = 100_000
 
 MARGIN = 0.195
 """Least lower end of reference minus random, a return."""
@@ -102,7 +101,7 @@ def grade(seeds: int, found: Mapping[str, Any]) -> Report:
         _seeds_line(found["drawn"], served),
         found["observations"],
         found["generator"],
-        _repeat_line(seeds, served, found["again"]),
+        scores_repeat(seeds, served.digest(), found["again"]),
     )
     return Report(
         "grand-exchange",
@@ -382,14 +381,4 @@ def _generator_line(world: World) -> Verdict:
         len(markets),
         f"baskets {FOUNDING_SEEDS[0]}..{FOUNDING_SEEDS[-1]} are the founding generator's:"
         f" sha256 {found[:16]}",
-    )
-
-
-def _repeat_line(count: int, served: Split, again: str) -> Verdict:
-    first = served.digest()
-    return none_of(
-        "scores_repeat",
-        int(first != again),
-        count,
-        f"everything measured twice, the same bytes: sha256 {first[:16]}",
     )

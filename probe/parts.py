@@ -10,8 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
 from ..training.fanout import fan_out
+from .probe import Verdict, none_of
 
-__all__ = ["Part", "measured"]
+__all__ = ["MOST_SEEDS", "Part", "measured", "scores_repeat"]
+
+MOST_SEEDS = 100_000
+"""Most seeds on which a game is graded."""
 
 Part: TypeAlias = Callable[[], Any]
 Name = TypeVar("Name")
@@ -33,3 +37,13 @@ def measured(
     done = fan_out(measure_part, parts.items(), workers, ray)
     found = {name: result for (name, _), result in done}
     return {name: found[name] for name in parts}
+
+
+def scores_repeat(count: int, first: str, again: str) -> Verdict:
+    """The line that holds if all that was measured on ``count`` seeds had one digest twice."""
+    return none_of(
+        "scores_repeat",
+        int(first != again),
+        count,
+        f"everything measured twice, the same bytes: sha256 {first[:16]}",
+    )

@@ -18,7 +18,7 @@ from ..envs.errors import check_int
 from ..envs.poker.tables import MAX_SEATS, TABLES
 from ..envs.seeds import SEED_BASE, span
 from .episodes import fingerprint
-from .parts import Part, measured
+from .parts import MOST_SEEDS, Part, measured
 from .poker_collusion import TABLE, audits, dumper, honest, soft_player, taker
 from .poker_deals import fair_lines
 from .poker_exact import exact_lines, exact_value
@@ -29,7 +29,6 @@ from .probe import Verdict, finite, interval, judge, none_of
 from .report import Figure, Report, figure
 
 SEEDS = 1_000
-MOST_SEEDS = 100_000
 
 OVER_RANDOM = {
     "kuhn": 0.12,
