@@ -16,6 +16,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 from ..errors import InputError, check_int
 from ..jit import i64, kernel
 from ..rng import mix
+from ..seats import Policy, one_row
 from .betting import describe_legal, is_legal
 from .match import (
     REWARDS,
@@ -311,6 +312,12 @@ class PokerEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZ
     def decision_key(self) -> np.uint64:
         """The random key of the seat to act, for a policy; see ``match.decision_key``."""
         return decision_key(self.row)
+
+    def choice(self, policy: Policy) -> int:
+        """What a policy does in the place of the agent to act; see ``decision_key``."""
+        told = self.observe(self.agent_selection)
+        key = np.array([self.decision_key()], np.uint64)
+        return int(policy(one_row(told["observation"]), told["action_mask"][None], key)[0])
 
     def stop(self, reason: str) -> None:
         """End the match when this pair (or, without pairs, hand) does, for "deadline" or "budget".

@@ -12,13 +12,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from .. import replay as envelope
 from ..errors import InputError, check_int
 from ..replay import Derived, Replay, brief, fields, save
 from ..rng import mix
-from ..seats import Policy, one_row
+from ..seats import Policy
 from .audit import audit as audit_match
 from .betting import CALL, FOLD, bounds
 from .env import MAX_SEED, PokerEnv
@@ -162,12 +160,8 @@ def record(
     env.reset(seed, {"episode": config["episode"]})
     recorder = Recorder(env)
     while not env.row["over"]:
-        agent = env.agent_selection
-        told = env.observe(agent)
-        seen = one_row(told["observation"])
-        keys = np.array([env.decision_key()], np.uint64)
-        policy = policies[env.possible_agents.index(agent)]
-        recorder.step(int(policy(seen, told["action_mask"][None], keys)[0]))
+        policy = policies[env.possible_agents.index(env.agent_selection)]
+        recorder.step(env.choice(policy))
     return recorder.replay(seats)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ...envs.errors import InputError
 from ...envs.poker.betting import CALL, FOLD, bounds
 from ...envs.poker.env import PokerEnv
@@ -14,7 +12,7 @@ from ...envs.poker.policies import make_policy
 from ...envs.poker.replay import By, Recorder, table_of
 from ...envs.poker.tables import affordable_hands
 from ...envs.replay import Replay
-from ...envs.seats import Policy, one_row
+from ...envs.seats import Policy
 from ...wrappers.text import poker as text
 from .pace import POKER, Limits, Pace
 from .seats import ChatSeat, Player
@@ -131,11 +129,8 @@ class _Match:
 
     def _move(self, policy: Policy, view: text.View) -> text.Decision | None:
         """What a policy does now; None if that is not legal."""
-        told = self.env.observe(self.env.agent_selection)
-        seen = one_row(told["observation"])
-        mask = told["action_mask"]
-        keys = np.array([self.env.decision_key()], np.uint64)
-        action = int(policy(seen, mask[None], keys)[0])
+        action = self.env.choice(policy)
+        mask = self.env.infos[self.env.agent_selection]["action_mask"]
         if not 0 <= action < len(mask) or not mask[action]:
             return None
         return text.decision_of(action, view)

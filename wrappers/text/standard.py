@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import gymnasium
-import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import RecordConstructorArgs
 from pettingzoo import AECEnv
@@ -311,8 +310,7 @@ class TextAEC(_TextSpaces, BaseWrapper[str, str, str]):  # type: ignore[misc]
 
     def _fallback(self, view: poker.View) -> poker.Decision:
         policy = make_policy(poker.FALLBACK, view.table.name)
-        key = np.array([self._poker.decision_key()], np.uint64)
-        return poker.decision_of(int(policy(one_row(view.seen), None, key)[0]), view)
+        return poker.decision_of(self._poker.choice(policy), view)
 
 
 def check_ill_formed(choice: IllFormed) -> IllFormed:

@@ -30,9 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-import numpy as np
 import verifiers.v1 as vf
 from pydantic import model_validator
 
@@ -40,7 +39,6 @@ from wager.envs.errors import InputError
 from wager.envs.poker.env import PokerEnv
 from wager.envs.poker.policies import POLICIES, make_policy
 from wager.envs.poker.tables import make_table
-from wager.envs.seats import one_row
 from wager.wrappers.text import poker as text
 from wager.wrappers.verifiers.common import (
     MODEL,
@@ -205,7 +203,8 @@ class PokerMatch(vf.Env[PokerMatchConfig]):
                         parts[agent] = Part(agent, hand, Player(text, interaction))
                     decision, name = await parts[agent].player.decide(view), text.FALLBACK
                 if decision is None:
-                    decision = text.decision_of(_scripted(env, agent, name), view)
+                    action = env.choice(make_policy(name, env.table.name))
+                    decision = text.decision_of(action, view)
                 scribe.note(decision)
                 env.step(text.action_of(decision, view))
             for part in parts.values():
@@ -222,12 +221,3 @@ def _environment(table: str, hands: int, credit: str) -> PokerEnv:
 def _players(table: str) -> list[str]:
     """The scripted policies of a table."""
     return [name for name, player in POLICIES.items() if table in player.tables]
-
-
-def _scripted(env: PokerEnv, agent: str, name: str) -> int:
-    """What the policy of that name does in this place."""
-    told: dict[str, Any] = env.observe(agent)
-    seen = one_row(told["observation"])
-    keys = np.array([env.decision_key()], np.uint64)
-    policy = make_policy(name, env.table.name)
-    return int(policy(seen, told["action_mask"][None], keys)[0])
