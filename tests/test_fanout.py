@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.beside import three_nodes
 from wager.envs.errors import InputError
 from wager.training.fanout import LostWorkerError, fan_out
 
@@ -117,29 +118,18 @@ class TestRay:
     def test_a_lost_node_changes_nothing(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        ray = pytest.importorskip("ray")
-        from ray.cluster_utils import Cluster
-
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-        try:
-            doomed = cluster.add_node(num_cpus=1)
-            cluster.add_node(num_cpus=1)
-            cluster.wait_for_nodes()
-            ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
+        with three_nodes() as lose_one:
             done = []
             for job, result in fan_out(slow, range(40), ray="auto"):
                 done.append((job, result))
                 if len(done) == 8:
-                    cluster.remove_node(doomed, allow_graceful=False)
+                    lose_one()
             assert sorted(done) == [(job, job + 1) for job in range(40)]
             with pytest.raises(ValueError, match=r"^job 0$"):  # and not the cluster's account
                 list(fan_out(fail, [0], ray="auto"))
             (tmp_path / "note").write_text("here")
             monkeypatch.chdir(tmp_path)  # a path is that of the caller's folder
             assert list(fan_out(read, ["note"], ray="auto")) == [("note", "here")]
-        finally:
-            ray.shutdown()
-            cluster.shutdown()
 
     def test_no_cluster_is_one_line(self) -> None:
         pytest.importorskip("ray")

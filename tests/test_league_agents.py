@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from wager.cli.league_tables import labels
+from tests.beside import running
 from wager.cli.main import main
+from wager.cli.names import labels
 from wager.envs.errors import InputError
 from wager.envs.seeds import SEED_BASE
 from wager.training.league.play import CalledOff, Job, Listener, outcome_of
@@ -96,14 +96,8 @@ class Deaf:
 
 @contextmanager
 def served(answer: Answer) -> Iterator[ChatServer]:
-    with ChatServer("m", answer) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(ChatServer("m", answer)) as server:
+        yield server
 
 
 class TestEndpoints:

@@ -6,7 +6,6 @@ import json
 import logging
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.beside import running
 from wager.cli.main import main
 from wager.envs.files import read_json
 from wager.envs.garble import replay as garble_replays
@@ -193,14 +193,8 @@ def test_poker(
 @contextmanager
 def chat(model: str, answer: Answer | None = None) -> Iterator[str]:
     """The seat of a local chat model."""
-    with ChatServer(model, answer or answers(model)) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"llm:{model}@{server.url}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(ChatServer(model, answer or answers(model))) as server:
+        yield f"llm:{model}@{server.url}"
 
 
 def test_a_chat_seat_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

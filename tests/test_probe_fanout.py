@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.beside import three_nodes
 from wager.cli.main import main
 from wager.envs.errors import InputError
 from wager.envs.files import canonical
@@ -32,24 +33,13 @@ def test_two_workers_measure_the_same(tmp_path: Path) -> None:
 
 
 def test_a_cluster_that_loses_a_node_measures_the_same() -> None:
-    ray = pytest.importorskip("ray")
-    from ray.cluster_utils import Cluster
-
     parts = grand_exchange.parts(FEW, grand_exchange.World())
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    try:
-        doomed = cluster.add_node(num_cpus=1)
-        cluster.add_node(num_cpus=1)
-        cluster.wait_for_nodes()
-        ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
-        found = {}
+    found = {}
+    with three_nodes() as lose_one:
         for (name, _), result in fan_out(measure_part, parts.items(), ray="auto"):
             found[name] = result
             if len(found) == 1:
-                cluster.remove_node(doomed, allow_graceful=False)
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
+                lose_one()
     report = grand_exchange.grade(FEW, {name: found[name] for name in parts})
     assert canonical(report.to_json()) == canonical(grand_exchange.probe(FEW).to_json())
 

@@ -12,6 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
+from tests.beside import running
 from wager.cli.main import main
 from wager.envs.errors import InputError
 from wager.envs.poker.env import PokerEnv
@@ -24,14 +25,8 @@ from wager.wrappers.text.reply import ReplyError
 
 @contextmanager
 def served(model: str, **arguments: Any) -> Iterator[ChatServer]:
-    with ChatServer(model, answers(model), **arguments) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(ChatServer(model, answers(model), **arguments)) as server:
+        yield server
 
 
 def conversation(view: poker.View) -> list[dict[str, str]]:

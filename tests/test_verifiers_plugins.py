@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.beside import running
+
 pytest.importorskip("verifiers.v1")
 import verifiers.v1 as vf
 from pydantic import ValidationError
@@ -45,14 +47,8 @@ SMALL: dict[str, dict[str, Any]] = {
 @contextmanager
 def serving(answer: Answer) -> Iterator[str]:
     """The URL of a server whose model, ``m``, answers so."""
-    with ChatServer("m", answer) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server.url
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(ChatServer("m", answer)) as server:
+        yield server.url
 
 
 Play = Callable[..., list[vf.Episode[Any, Any, Any]]]
