@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+
+from .names import labels
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,32 +68,6 @@ def show(console: Console, setup: Setup, found: Standings, agent: str | None = N
         ]
         _grid(console, f"{table}: {what}", ["agent", "mean", "95% interval", "matches"], rows)
     _diagnostics(console, [one for one in found.diagnoses if said(one.agent)], names)
-
-
-def labels(agents: Sequence[str]) -> dict[str, str]:
-    """What tables call agents: models by the end of their paths and endpoints without URL, as far
-    as that tells them apart."""
-    forms = [_forms(name) for name in agents]
-    most = max(map(len, forms))
-    made: dict[str, str] = {}
-    for depth in range(most):
-        shown = [form[min(depth, len(form) - 1)] for form in forms]
-        counts = Counter(shown)
-        for name, label in zip(agents, shown, strict=True):
-            if counts[label] == 1:
-                made.setdefault(name, label)
-    return {name: made[name] for name in agents}
-
-
-def _forms(name: str) -> list[str]:
-    """An agent's names from the shortest to the whole."""
-    if name.startswith("sb3:"):
-        parts = PurePath(name.removeprefix("sb3:")).parts
-        return ["sb3:" + "/".join(parts[-k:]) for k in range(1, len(parts))] + [name]
-    if name.startswith("llm:"):
-        model, _, url = name.rpartition("@")
-        return [model, f"{model}@{urlsplit(url).netloc}", name]
-    return [name]
 
 
 def _pairs(cells: Sequence[Cell], names: dict[str, str]) -> tuple[list[str], list[list[str]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .play_match import short
+from .names import short
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .names import short
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -124,10 +125,3 @@ def what_went_wrong(results: Mapping[str, Any]) -> list[str]:
         if faults:
             lines.append(f"seat {k}, {short(seat['name'])}: {', '.join(faults)}")
     return lines
-
-
-def short(name: str) -> str:
-    """A seat's name as a table has room for it: an endpoint without URL, a model without folder."""
-    if name.startswith("sb3:"):
-        return f"sb3:{Path(name).name}"
-    return name.rpartition("@")[0] if name.startswith("llm:") else name
