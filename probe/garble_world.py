@@ -34,6 +34,7 @@ from ..envs.garble.vector import VectorGarble
 from ..envs.garble.wire import K_QTY, SIDE
 from ..wrappers.garble_seats import GarbleSeats
 from .episodes import fingerprint
+from .parts import OwnWorld
 
 ROWS = 1_024
 """Tables in the environment at once."""
@@ -49,7 +50,7 @@ HEARD = ("read", "right", "words", "garbled", "burst", "blanked")
 
 
 @dataclass(frozen=True)
-class World:
+class World(OwnWorld):
     """What is graded: the parts of the game, any of which a test can spoil.
 
     ``make_vector`` makes the vector environment and ``make_env`` the scalar one, each from
@@ -61,10 +62,6 @@ class World:
     make_env: Callable[..., ParallelGarble] = ParallelGarble
     policies: Mapping[str, Scripted] = field(default_factory=lambda: dict(POLICIES))
     make_training: Callable[[int], GarbleSeats] = GarbleSeats
-
-    def __reduce__(self) -> Any:
-        """The game's own is made anew elsewhere: kernels inside would be compiled there again."""
-        return (World, ()) if self == World() else super().__reduce__()
 
     def vector(
         self, rows: int, turns: int | None = None, noise_scale: float | None = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +27,14 @@ from ..envs.grand_exchange.statistics import crossings
 from ..envs.grand_exchange.vector import GrandExchangeVector
 from ..envs.seats import Policy
 from .episodes import fingerprint
+from .parts import OwnWorld
 
 ROWS = 1_024
 """Baskets in the environment at once."""
 
 
 @dataclass(frozen=True)
-class World:
+class World(OwnWorld):
     """What is graded: the parts of the game, any of which a test can spoil.
 
     ``make_vector`` makes the vector environment from ``num_envs``, ``rules``, ``fill`` and
@@ -46,10 +46,6 @@ class World:
     policies: Mapping[str, Policy] = field(default_factory=lambda: dict(POLICIES))
     oracles: Mapping[str, Oracle] = field(default_factory=lambda: dict(ORACLES))
     make_vector: Callable[..., GrandExchangeVector] = GrandExchangeVector
-
-    def __reduce__(self) -> Any:
-        """The game's own is made anew elsewhere: kernels inside would be compiled there again."""
-        return (World, ()) if self == World() else super().__reduce__()
 
     def vector(
         self, rows: int, fill: Fill | None = None, decision_interval: int | None = None

@@ -12,13 +12,22 @@ from typing import Any, TypeAlias, TypeVar
 from ..training.fanout import fan_out
 from .probe import Verdict, none_of
 
-__all__ = ["MOST_SEEDS", "Part", "measured", "scores_repeat"]
+__all__ = ["MOST_SEEDS", "OwnWorld", "Part", "measured", "scores_repeat"]
 
 MOST_SEEDS = 100_000
 """Most seeds on which a game is graded."""
 
 Part: TypeAlias = Callable[[], Any]
 Name = TypeVar("Name")
+
+
+class OwnWorld:
+    """The base of a game's ``World``, a dataclass of what its lines are measured on."""
+
+    def __reduce__(self) -> Any:
+        """The game's own is made anew elsewhere: kernels inside would be compiled there again."""
+        own = type(self)
+        return (own, ()) if self == own() else super().__reduce__()
 
 
 def measure_part(job: tuple[Name, Part]) -> Any:

@@ -20,6 +20,7 @@ from ..envs.poker.tables import MAX_SEATS, TABLES, Table
 from ..envs.poker.vector import PokerVector
 from ..envs.seats import Policy
 from .episodes import fingerprint
+from .parts import OwnWorld
 from .poker_rules import ruled_gains
 
 ROWS = 1_024
@@ -38,7 +39,7 @@ _SLOWER = 500  # matches of the equity player; of a chip race, in every chair
 
 
 @dataclass(frozen=True)
-class World:
+class World(OwnWorld):
     """What is graded: the parts of the game, any of which a test can spoil.
 
     ``make_vector`` and ``make_env`` make the vector and the standard environment; ``audit``,
@@ -53,10 +54,6 @@ class World:
     expected_value: Callable[[str, NDArray[np.float64], NDArray[np.float64]], float] = (
         expected_value
     )
-
-    def __reduce__(self) -> Any:
-        """The game's own is made anew elsewhere: kernels inside would be compiled there again."""
-        return (World, ()) if self == World() else super().__reduce__()
 
     def vector(
         self, table: str, seeds: NDArray[np.int64], hands: int | None = None, pairs: bool = True
