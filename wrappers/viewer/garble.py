@@ -21,6 +21,11 @@ def story(replay: Replay) -> dict[str, Any]:
     seen = list(views(replay))
     first, last = seen[0], seen[-1]
     config, start = replay["config"], replay["events"][0]
+    written = {
+        (event["turn"], event["seat"]): event["said"]
+        for event in replay["events"]
+        if event["event"] == "line"
+    }
     return {
         "game": "garble",
         "title": f"Garble, seed {replay['seed']}",
@@ -36,7 +41,7 @@ def story(replay: Replay) -> dict[str, Any]:
         "prices": last.prices.tolist(),
         "tickets": _tickets(seen),
         "tape": list(last.tape),
-        "frames": [_frame(view, replay, k) for k, view in enumerate(seen)],
+        "frames": [_frame(view, replay["inputs"], written, k) for k, view in enumerate(seen)],
         "results": replay["results"],
     }
 
@@ -60,14 +65,12 @@ def _tickets(seen: list[View]) -> list[dict[str, Any]]:
     ]
 
 
-def _frame(view: View, replay: Replay, played: int) -> dict[str, Any]:
-    decisions = replay["inputs"][5 * (played - 1) : 5 * played] if played else []
+def _frame(
+    view: View, inputs: list[dict[str, Any]], written: dict[tuple[int, int], str], played: int
+) -> dict[str, Any]:
+    """``inputs`` are the replay's; ``written`` has each line by turn and seat, as it was sent."""
+    decisions = inputs[5 * (played - 1) : 5 * played] if played else []
     turn = played - 1
-    written = {
-        event["seat"]: event["said"]
-        for event in replay["events"]
-        if event["event"] == "line" and event["turn"] == turn
-    }
     verdicts = {line.verdict for line in view.lines}
     return {
         "label": f"turn {played} of {view.turns}" if played else "the start",
@@ -75,7 +78,7 @@ def _frame(view: View, replay: Replay, played: int) -> dict[str, Any]:
         "beat": next((v for v in ("misheard", "settled", "void") if v in verdicts), ""),
         "lines": [
             {
-                **_line(line, view, written.get(line.sender, "")),
+                **_line(line, view, written.get((turn, line.sender), "")),
                 "notes": decision["notes"],
                 "fallback": decision["fallback"],
             }
