@@ -51,8 +51,11 @@ def curve_picture(
     last = comparison.of(comparison.agent)
     if exact:
         axes.set_yscale("log")
-        for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-            formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        # of a decade 2 and 5: more would run into each other
+        axes.yaxis.set_minor_formatter(
+            lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else ""
+        )
         label, measured = "exploitability, chips a hand", f"{last.value:.4f} chips a hand, exact"
     else:
         axes.axhline(0.0, color=MUTED, lw=0.8)
