@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from queue import Queue
 from typing import Any
 
 import httpx
@@ -123,17 +124,17 @@ def test_requests_that_are_refused() -> None:
         assert server.answered == 2
 
 
-def test_it_stops_after_so_many_answers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_stops_after_so_many_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     codes: list[int] = []
+    lines: Queue[str] = Queue()  # capsys loses what a thread prints while it is read
+    monkeypatch.setattr("typer.echo", lines.put)
 
     def command() -> None:
         codes.append(main(["serve", "--policy", GARBAGE, "--port", "0", "--max-requests", "2"]))
 
     thread = threading.Thread(target=command)
     thread.start()
-    told = ""
-    while "\n" not in told:
-        told += capsys.readouterr().out
+    told = lines.get(timeout=60)
     assert told.startswith("serving garbage: llm:garbage@http://127.0.0.1:")
     with httpx.Client(base_url=told.split("@")[1].strip()) as client:
         for _ in range(2):
